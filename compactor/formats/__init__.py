@@ -1,0 +1,1 @@
+"""Readers of session formats: bytes of a file to a `Session`, pure."""

@@ -1,0 +1,136 @@
+"""JavaScript's rules for text, which Pi's numbers are made of: UTF-16 lengths, slices, order and `JSON.stringify`.
+
+Takes Python strings (lone surrogates allowed) and decoded JSON; gives the integers and strings that Node would give.
+Source: ECMA-262, `JSON.stringify` (SerializeJSONProperty, QuoteJSONString), `Number::toString`, OrdinaryOwnPropertyKeys.
+"""
+
+import re
+from decimal import Decimal
+from json.encoder import encode_basestring as _quote
+from typing import Any
+
+MAX_ARRAY_INDEX = 2**32 - 2
+"""Keys that are canonical integers up to this come first in an object (ECMA-262 OrdinaryOwnPropertyKeys)."""
+
+MAX_SAFE_INTEGER = 2**53 - 1
+"""Above this a JSON integer becomes the nearest double (ECMA-262 Number.MAX_SAFE_INTEGER)."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def utf16_len(text: str) -> int:
+    """Number of UTF-16 code units, JavaScript's `text.length`."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_head(text: str, max_units: int) -> str:
+    """The longest start of `text` within `max_units` UTF-16 units that does not split a surrogate pair."""
+    if len(text) <= max_units and utf16_len(text) <= max_units:
+        return text
+    if text.isascii():
+        return text[:max_units]
+    units = text[: max_units + 1].encode("utf-16-le", "surrogatepass")
+    head = units[: 2 * max_units].decode("utf-16-le", "surrogatepass") if _whole(units, max_units) else None
+    return head if head is not None else units[: 2 * (max_units - 1)].decode("utf-16-le", "surrogatepass")
+
+
+def _whole(units: bytes, at: int) -> bool:
+    """True unless the unit before `at` opens a surrogate pair that the next one closes."""
+    if at <= 0 or len(units) < 2 * at + 2:
+        return True
+    before = int.from_bytes(units[2 * at - 2 : 2 * at], "little")
+    after = int.from_bytes(units[2 * at : 2 * at + 2], "little")
+    return not (0xD800 <= before <= 0xDBFF and 0xDC00 <= after <= 0xDFFF)
+
+
+def utf16_order(text: str) -> bytes:
+    """A sort key that orders strings as JavaScript's default `sort` does, by UTF-16 code units."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD and surrogate pairs joined, so that UTF-8 can hold it."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def utf8(text: str) -> bytes:
+    """UTF-8 bytes of the text; lone surrogates become U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return well_formed(text).encode()
+
+
+def number_text(value: int | float) -> str:
+    """A JSON number as JavaScript prints it (`1.0` is `1`, `1e+21`, shortest form that reads back)."""
+    if isinstance(value, int):
+        if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+            return str(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            return "null"
+    if value != value or value in (float("inf"), float("-inf")):
+        return "null"
+    if value == 0:
+        return "0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits))
+    point = len(text) + exponent
+    return ("-" if sign else "") + _place_point(text, point)
+
+
+def _place_point(digits: str, point: int) -> str:
+    """ECMA-262 Number::toString, steps 6 to 10: `digits` times ten to the power of (`point` - number of digits)."""
+    if len(digits) <= point <= 21:
+        return digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return "0." + "0" * -point + digits
+    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{mantissa}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def json_text(value: Any) -> str:
+    """`JSON.stringify(value)` of a decoded JSON value: no spaces, non-ASCII as is, lone surrogates escaped."""
+    kind = type(value)
+    if kind is str:
+        return _json_string(value)
+    if kind is dict:
+        return "{" + ",".join(f"{_json_string(k)}:{json_text(v)}" for k, v in ordered_items(value)) + "}"
+    if kind is list:
+        return "[" + ",".join(map(json_text, value)) + "]"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if value is None:
+        return "null"
+    if kind is int or kind is float:
+        return number_text(value)
+    raise TypeError(f"expected a decoded JSON value, found {kind.__name__}")
+
+
+def ordered_items(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The items of an object in JavaScript's order: integer-like keys ascending, then the rest as written."""
+    if not any(key[:1].isdigit() for key in value):
+        return list(value.items())
+    numeric = sorted((k for k in value if _is_array_index(k)), key=int)
+    return [(k, value[k]) for k in numeric] + [(k, v) for k, v in value.items() if not _is_array_index(k)]
+
+
+def _is_array_index(key: str) -> bool:
+    return key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) <= MAX_ARRAY_INDEX
+
+
+def _json_string(text: str) -> str:
+    quoted = _quote(text)
+    if quoted.isascii() or not _SURROGATE.search(quoted):
+        return quoted
+    joined = _SURROGATE_PAIR.sub(lambda m: m.group().encode("utf-16-le", "surrogatepass").decode("utf-16-le"), quoted)
+    return _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", joined)

@@ -1,0 +1,147 @@
+"""Measures every context entry once, so that planning needs no second look at the text.
+
+Takes a projection and a counter; gives one small `EntryMeasure` an entry. By default it also takes out tool results
+whose call does not stand before them: providers refuse a request that holds one.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from compactor.entries import SessionWarning
+from compactor.file_ops import file_calls
+from compactor.js_text import utf16_len
+from compactor.messages import Message
+from compactor.projection import ProjectedEntry, Projection
+from compactor.tokens import RESULT_MAX_CHARS, Counter, EntryMeasure, PiCounter, usable_usage
+
+_NOTHING = EntryMeasure()
+_WIDE = re.compile("[\u0590-\uffff\U00010000-\U0010ffff]")
+_SAMPLE_CHARS = 4000
+"""Scripts are judged by the start of a text: enough to tell, and a bounded cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A projection with the measures of its entries."""
+
+    projection: Projection
+    """Without orphan results, unless read as Pi does."""
+    measures: list[EntryMeasure]
+    warnings: list[SessionWarning]
+
+
+def measure(projection: Projection, counter: Counter, *, exact: bool = False) -> Measured:
+    """The measures of a projection's entries, and the projection without orphan tool results.
+
+    Args:
+        projection: as `projection.project` gives it.
+        counter: makes the token figures.
+        exact: as Pi 1.6.0; otherwise a result without its call before it is left out, with a warning.
+    """
+    measures = [measure_entry(projected, counter) for projected in projection.entries]
+    warnings = list(_malformed(projection.entries, measures))
+    if exact:
+        return Measured(projection=projection, measures=measures, warnings=warnings)
+    entries = list(projection.entries)
+    seen: set[str] = set()
+    for n, found in enumerate(measures):
+        if found.results and not seen.issuperset(found.results):
+            entry = entries[n].entry
+            text = f"tool result {found.results[0]!r} has no call before it in the context; it is left out"
+            warnings.append(
+                SessionWarning(code="orphan_result", message=text, line=entry.line, entry_id=entry.id)
+            )
+            measures[n] = _NOTHING
+            entries[n] = ProjectedEntry(entry, entries[n].edit, True, False)
+            continue
+        seen.update(found.calls)
+    kept = Projection(entries=entries, branch=projection.branch, newest_reset=projection.newest_reset)
+    return Measured(projection=kept, measures=measures, warnings=warnings)
+
+
+def measure_entry(projected: ProjectedEntry, counter: Counter) -> EntryMeasure:
+    """The measure of one context entry."""
+    if projected.entry.type in _SILENT_TYPES:
+        return _NOTHING
+    messages, problems = projected.decode()
+    if len(messages) == 1:
+        found = _measure_message(messages[0], counter)
+    else:
+        found = _join([_measure_message(m, counter) for m in messages]) if messages else _NOTHING
+    return msgspec.structs.replace(found, problems=tuple(problems)) if problems else found
+
+
+_SILENT_TYPES = frozenset(
+    {"model_change", "thinking_level_change", "usage", "context_edit", "custom", "label", "session_info"}
+)
+"""Entry types that never contribute a message; Pi 1.6.0 sessionEntryToContextMessages."""
+
+
+def _measure_message(message: Message, counter: Counter) -> EntryMeasure:
+    role = message.role
+    tokens = counter.message(message)
+    if role == "toolResult":
+        length = utf16_len(message.text("")) if tokens * 4 >= RESULT_MAX_CHARS or counter.name != PiCounter.name else 0
+        return EntryMeasure(
+            tokens=tokens,
+            roles=_role(role),
+            results=(message.tool_call_id,) if message.tool_call_id is not None else (),
+            files=file_calls(message) if message.nested_calls is not None else (),
+            cut_chars=max(0, length - RESULT_MAX_CHARS),
+            images=_images(message),
+            wide_chars=_wide_chars(message.text("")),
+        )
+    if role == "assistant":
+        calls = message.tool_calls
+        return EntryMeasure(
+            tokens=tokens,
+            roles=_role(role),
+            calls=tuple(call.id for call in calls if call.id is not None) if calls else (),
+            files=file_calls(message) if calls else (),
+            usage_tokens=usable_usage(message),
+            thinking_chars=sum(utf16_len(b.thinking or "") for b in message.blocks if b.type == "thinking"),
+            wide_chars=_wide_chars(message.text()),
+        )
+    if role == "system":
+        return EntryMeasure(tokens=tokens, system_tokens=tokens, roles=_role(role))
+    text = message.summary or message.output or message.text()
+    return EntryMeasure(tokens=tokens, roles=_role(role), images=_images(message), wide_chars=_wide_chars(text))
+
+
+_ROLES: dict[str, tuple[str, ...]] = {}
+
+
+def _role(role: str) -> tuple[str, ...]:
+    """One shared tuple a role: a large session has few roles and many entries."""
+    return _ROLES.setdefault(role, (role,)) if len(_ROLES) < 64 else (role,)
+
+
+def _images(message: Message) -> int:
+    return 0 if isinstance(message.content, str) else sum(b.type == "image" for b in message.content or ())
+
+
+def _wide_chars(text: str) -> int:
+    if text.isascii():
+        return 0
+    sample = text[:_SAMPLE_CHARS]
+    return len(_WIDE.findall(sample)) * len(text) // len(sample)
+
+
+def _join(parts: Sequence[EntryMeasure]) -> EntryMeasure:
+    return EntryMeasure(
+        tokens=sum(p.tokens for p in parts),
+        system_tokens=sum(p.system_tokens for p in parts),
+        roles=tuple(role for p in parts for role in p.roles),
+        wide_chars=sum(p.wide_chars for p in parts),
+    )
+
+
+def _malformed(entries: Iterable[ProjectedEntry], measures: Iterable[EntryMeasure]) -> Iterable[SessionWarning]:
+    for projected, found in zip(entries, measures, strict=True):
+        if found.problems:
+            entry = projected.entry
+            text = f"line {entry.line}: {', '.join(found.problems[:5])} can't be used as written and counts as missing"
+            yield SessionWarning(code="malformed_field", message=text, line=entry.line, entry_id=entry.id)
