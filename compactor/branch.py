@@ -13,6 +13,12 @@ from msgspec import UNSET
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.errors import SessionError
 
+MAX_NAMED_IDS = 8
+"""A message names no more of the ids in a circle."""
+
+MAX_NUMBER_DIGITS = 20
+"""No file has as many entries as a number of so many digits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
@@ -107,42 +113,40 @@ def _resolve(
 
 
 def _break_cycles(entries: Sequence[Entry], parents: list[int | None], warnings: list[SessionWarning]) -> None:
-    """Cuts every circle of parents at its first entry in file order, which is joined to the line before it."""
-    state = bytearray(len(parents))  # 0 not visited, 1 on the current walk, 2 done
-    cut: set[int] = set()
-    for start in range(len(parents)):
-        while True:
-            walk: list[int] = []
-            at: int | None = start
-            while at is not None and state[at] == 0:
-                state[at] = 1
-                walk.append(at)
-                at = parents[at]
-            closed = at is not None and state[at] == 1
-            ring = walk[walk.index(at) :] if closed and at is not None else []
-            for index in walk:
-                state[index] = 0 if closed else 2
-            if not closed:
-                break
-            _cut_ring(ring, entries, parents, cut, warnings)
+    """Cuts every circle of parents at its first entry in file order, which is joined to the line before it.
+
+    Links to earlier entries alone make no circle. The others are added one by one, the last in the file first, so the
+    one that closes a circle is that of the circle's first entry. Near-linear time: roots are found as in union-find.
+    """
+    roots = [parent if parent is not None and parent < n else n for n, parent in enumerate(parents)]
+    for first in range(len(parents) - 1, -1, -1):
+        parent = parents[first]
+        if parent is None or parent < first:
+            continue
+        if _root(roots, parent) == first:
+            can_join = first > 0 and _root(roots, first - 1) != first
+            warnings.append(_cycle(entries, parents, first, can_join))
+            parents[first] = first - 1 if can_join else None
+        roots[first] = first if (joined := parents[first]) is None else joined
 
 
-def _cut_ring(
-    ring: list[int],
-    entries: Sequence[Entry],
-    parents: list[int | None],
-    cut: set[int],
-    warnings: list[SessionWarning],
-) -> None:
-    first = min(ring)
-    ids = " -> ".join(repr(entries[i].id) for i in [*ring[:8], ring[0]])
+def _root(roots: list[int], at: int) -> int:
+    """The entry that the known links from `at` end at; the way there is shortened for the next time."""
+    while (above := roots[at]) != at:
+        roots[at] = roots[above]
+        at = above
+    return at
+
+
+def _cycle(entries: Sequence[Entry], parents: list[int | None], first: int, can_join: bool) -> SessionWarning:
+    ring = [first]
+    while (at := parents[ring[-1]]) is not None and at != first and len(ring) < MAX_NAMED_IDS:
+        ring.append(at)
+    ids = " -> ".join([*(repr(entries[n].id) for n in ring), *(["…"] if at != first else []), repr(entries[first].id)])
     entry = entries[first]
-    can_join = first > 0 and first not in cut
-    parents[first] = first - 1 if can_join else None
-    cut.add(first)
     where = f"joined to {entries[first - 1].id!r} on the line before it" if can_join else "it starts the branch"
     text = f"the parents go round in a circle ({ids}); the link of {entry.id!r} was cut, {where}"
-    warnings.append(SessionWarning(code="parent_cycle", message=text, line=entry.line, entry_id=entry.id))
+    return SessionWarning(code="parent_cycle", message=text, line=entry.line, entry_id=entry.id)
 
 
 def find_leaf(session: Session, leaf: str | None) -> Entry | None:
@@ -156,7 +160,7 @@ def find_leaf(session: Session, leaf: str | None) -> Entry | None:
         return entries[-1] if entries else None
     if leaf.startswith("#"):
         number = leaf[1:]
-        if number.isascii() and number.isdigit() and int(number) < len(entries):
+        if number.isascii() and number.isdigit() and len(number) < MAX_NUMBER_DIGITS and int(number) < len(entries):
             return entries[int(number)]
         raise SessionError(
             f"{session.path}: no entry {leaf}; expected #0 to #{len(entries) - 1}"

@@ -5,12 +5,13 @@ asked, so that a large file costs its bytes and a small index. Pi's wire names (
 and in `events.py` only. Source: Pi 1.6.0 docs/session-format.md.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from compactor.errors import SessionError
+from compactor.js_text import parse_json
 from compactor.messages import Block, Message, Number, Usage, lenient
 
 
@@ -49,7 +50,7 @@ class EntryBody(msgspec.Struct, frozen=True, rename="camel"):
     system_message: Message | None = None
     # context_edit
     target_id: str | None = None
-    replacement: Replacement | None | msgspec.UnsetType = msgspec.UNSET
+    replacement: Replacement | msgspec.UnsetType | None = msgspec.UNSET
     # model_change, usage
     provider: str | None = None
     model_id: str | None = None
@@ -66,7 +67,7 @@ class Entry(msgspec.Struct, frozen=True):
     """Physical line in the file, from 1."""
     type: str
     id: str
-    parent_id: str | None | msgspec.UnsetType
+    parent_id: str | msgspec.UnsetType | None
     """As written (or as made for version 1); UNSET if the field is missing. `Session.parents` says where it leads."""
     role: str
     """The role of a message entry, else an empty string."""
@@ -89,15 +90,29 @@ class Entry(msgspec.Struct, frozen=True):
     def decode(self) -> tuple[EntryBody, list[str]]:
         """The typed fields, and the names of those whose type was not what Pi writes (they count as missing)."""
         try:
-            body, bad = _decode_body(self.source[self.start : self.end]), []
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            body, bad = lenient(load_json(self.raw), EntryBody)
-            bad += ["bytes that are not UTF-8"] if not _is_utf8(self.raw) else []
+            body = _decode_body(self.source[self.start : self.end])
+            bad: list[str] = []
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            body, bad = self._decode_leniently()
         return (_patched(body, self.patch) if self.patch else body), bad
 
+    def _decode_leniently(self) -> tuple[EntryBody, list[str]]:
+        try:
+            body, bad = lenient(load_json(self.raw), EntryBody)
+        except ValueError as error:
+            return EntryBody(), [f"the entry ({error})"]
+        return body, bad + (["bytes that are not UTF-8"] if not _is_utf8(self.raw) else [])
+
     def wire(self) -> dict[str, Any]:
-        """The whole JSON object with unknown fields, migrated to version 3."""
-        value = load_json(self.raw)
+        """The whole JSON object with unknown fields, migrated to version 3.
+
+        Raises:
+            SessionError: it is nested deeper than Python can follow.
+        """
+        try:
+            value = load_json(self.raw)
+        except ValueError as error:
+            raise SessionError(f"line {self.line}: expected an entry that can be decoded, found it {error}") from None
         found: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
         if self.patch is not None:
             parent = None if self.parent_id is msgspec.UNSET else self.parent_id
@@ -124,8 +139,12 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def load_json(raw: bytes) -> Any:
-    """Any JSON value as Python's own parser reads it: lone surrogates allowed, invalid UTF-8 as U+FFFD."""
-    return json.loads(raw.decode("utf-8", "replace"))
+    """Any JSON value as Python's own parser reads it: lone surrogates allowed, invalid UTF-8 as U+FFFD.
+
+    Raises:
+        ValueError: not JSON, or nested too deep.
+    """
+    return parse_json(raw.decode("utf-8", "replace"))
 
 
 def _patched(body: EntryBody, patch: Mapping[str, Any]) -> EntryBody:

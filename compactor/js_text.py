@@ -1,9 +1,10 @@
-"""JavaScript's rules for text, which Pi's numbers are made of: UTF-16 lengths, slices, order and `JSON.stringify`.
+"""JavaScript's rules for text, which Pi's numbers are made of: UTF-16 lengths, slices, order, and JSON both ways.
 
 Takes Python strings (lone surrogates allowed) and decoded JSON; gives the integers and strings that Node would give.
-Source: ECMA-262, `JSON.stringify` (SerializeJSONProperty, QuoteJSONString), `Number::toString`, OrdinaryOwnPropertyKeys.
+Source: ECMA-262 `JSON.stringify` (SerializeJSONProperty, QuoteJSONString), `Number::toString`, OrdinaryOwnPropertyKeys.
 """
 
+import json
 import re
 from decimal import Decimal
 from json.encoder import encode_basestring as _quote
@@ -12,8 +13,13 @@ from typing import Any
 MAX_ARRAY_INDEX = 2**32 - 2
 """Keys that are canonical integers up to this come first in an object (ECMA-262 OrdinaryOwnPropertyKeys)."""
 
+MAX_ARRAY_INDEX_DIGITS = len(str(MAX_ARRAY_INDEX))
+
 MAX_SAFE_INTEGER = 2**53 - 1
 """Above this a JSON integer becomes the nearest double (ECMA-262 Number.MAX_SAFE_INTEGER)."""
+
+MAX_DOUBLE_DIGITS = 309
+"""Integers with more digits than this are infinite as doubles (ECMA-262 Number.MAX_VALUE)."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -31,17 +37,15 @@ def utf16_head(text: str, max_units: int) -> str:
     if text.isascii():
         return text[:max_units]
     units = text[: max_units + 1].encode("utf-16-le", "surrogatepass")
-    head = units[: 2 * max_units].decode("utf-16-le", "surrogatepass") if _whole(units, max_units) else None
-    return head if head is not None else units[: 2 * (max_units - 1)].decode("utf-16-le", "surrogatepass")
+    end = max_units - 1 if _splits_pair(units, max_units) else max_units
+    return units[: 2 * end].decode("utf-16-le", "surrogatepass")
 
 
-def _whole(units: bytes, at: int) -> bool:
-    """True unless the unit before `at` opens a surrogate pair that the next one closes."""
-    if at <= 0 or len(units) < 2 * at + 2:
-        return True
-    before = int.from_bytes(units[2 * at - 2 : 2 * at], "little")
+def _splits_pair(units: bytes, at: int) -> bool:
+    """True when the unit before `at` opens a surrogate pair that the next one closes."""
+    before = int.from_bytes(units[max(0, 2 * at - 2) : 2 * at], "little")
     after = int.from_bytes(units[2 * at : 2 * at + 2], "little")
-    return not (0xD800 <= before <= 0xDBFF and 0xDC00 <= after <= 0xDFFF)
+    return 0xD800 <= before <= 0xDBFF and 0xDC00 <= after <= 0xDFFF
 
 
 def utf16_order(text: str) -> bytes:
@@ -78,9 +82,8 @@ def number_text(value: int | float) -> str:
     if value == 0:
         return "0"
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
     text = "".join(map(str, digits))
-    point = len(text) + exponent
+    point = len(text) + int(exponent)
     return ("-" if sign else "") + _place_point(text, point)
 
 
@@ -96,15 +99,53 @@ def _place_point(digits: str, point: int) -> str:
     return f"{mantissa}e{'+' if point > 0 else '-'}{abs(point - 1)}"
 
 
+class _Written(str):
+    """A part of JSON text that is done."""
+
+    __slots__ = ()
+
+
 def json_text(value: Any) -> str:
-    """`JSON.stringify(value)` of a decoded JSON value: no spaces, non-ASCII as is, lone surrogates escaped."""
+    """`JSON.stringify(value)` of a decoded JSON value: no spaces, non-ASCII as is, lone surrogates escaped.
+
+    Without recursion: a value may be nested deeper than Python's stack.
+    """
+    if type(value) is not dict and type(value) is not list:
+        return _scalar_text(value)
+    parts: list[str] = []
+    todo: list[Any] = [value]
+    while todo:
+        item = todo.pop()
+        if type(item) is _Written:
+            parts.append(item)
+        elif type(item) is dict and item:
+            todo.append(_CLOSE_OBJECT)
+            lead = "{"
+            members: list[Any] = []
+            for key, member in ordered_items(item):
+                members += (_Written(f"{lead}{_json_string(key)}:"), member)
+                lead = ","
+            todo += reversed(members)
+        elif type(item) is list and item:
+            todo.append(_CLOSE_ARRAY)
+            for member in reversed(item):
+                todo += (member, _COMMA)
+            todo[-1] = _OPEN_ARRAY
+        else:
+            parts.append(_scalar_text(item))
+    return "".join(parts)
+
+
+_CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _COMMA = map(_Written, "}[],")
+
+
+def _scalar_text(value: Any) -> str:
+    """The text of a value without members."""
     kind = type(value)
     if kind is str:
         return _json_string(value)
-    if kind is dict:
-        return "{" + ",".join(f"{_json_string(k)}:{json_text(v)}" for k, v in ordered_items(value)) + "}"
-    if kind is list:
-        return "[" + ",".join(map(json_text, value)) + "]"
+    if kind is dict or kind is list:
+        return "{}" if kind is dict else "[]"
     if value is True:
         return "true"
     if value is False:
@@ -125,7 +166,9 @@ def ordered_items(value: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _is_array_index(key: str) -> bool:
-    return key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) <= MAX_ARRAY_INDEX
+    if not (key.isascii() and key.isdigit()) or len(key) > MAX_ARRAY_INDEX_DIGITS:
+        return False
+    return (key == "0" or key[0] != "0") and int(key) <= MAX_ARRAY_INDEX
 
 
 def _json_string(text: str) -> str:
@@ -134,3 +177,30 @@ def _json_string(text: str) -> str:
         return quoted
     joined = _SURROGATE_PAIR.sub(lambda m: m.group().encode("utf-16-le", "surrogatepass").decode("utf-16-le"), quoted)
     return _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", joined)
+
+
+def parse_json(text: str, *, strict: bool = True, constants: bool = True) -> Any:
+    """The value of a JSON text, lone surrogates allowed.
+
+    Args:
+        text: one JSON value.
+        strict: False lets raw control characters stand in strings.
+        constants: True reads NaN and Infinity, which JavaScript refuses.
+
+    Raises:
+        ValueError: it is not JSON, or nested deeper than Python's stack.
+    """
+    refuse = None if constants else _refuse
+    try:
+        return json.loads(text, strict=strict, parse_int=parse_integer, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def parse_integer(digits: str) -> int | float:
+    """The number; a double, as in JavaScript, where it has more digits than any double can hold."""
+    return int(digits) if len(digits) <= MAX_DOUBLE_DIGITS else float(digits)
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"JSON has no {name}")

@@ -51,9 +51,7 @@ def measure(projection: Projection, counter: Counter, *, exact: bool = False) ->
         if found.results and not seen.issuperset(found.results):
             entry = entries[n].entry
             text = f"tool result {found.results[0]!r} has no call before it in the context; it is left out"
-            warnings.append(
-                SessionWarning(code="orphan_result", message=text, line=entry.line, entry_id=entry.id)
-            )
+            warnings.append(SessionWarning(code="orphan_result", message=text, line=entry.line, entry_id=entry.id))
             measures[n] = _NOTHING
             entries[n] = ProjectedEntry(entry, entries[n].edit, True, False)
             continue
@@ -74,10 +72,8 @@ def measure_entry(projected: ProjectedEntry, counter: Counter) -> EntryMeasure:
     return msgspec.structs.replace(found, problems=tuple(problems)) if problems else found
 
 
-_SILENT_TYPES = frozenset(
-    {"model_change", "thinking_level_change", "usage", "context_edit", "custom", "label", "session_info"}
-)
-"""Entry types that never contribute a message; Pi 1.6.0 sessionEntryToContextMessages."""
+_SILENT_TYPES = frozenset({"model_change", "thinking_level_change", "usage", "custom", "label", "session_info"})
+"""Entry types that never contribute a message, nor change one; Pi 1.6.0 sessionEntryToContextMessages."""
 
 
 def _measure_message(message: Message, counter: Counter) -> EntryMeasure:

@@ -5,7 +5,7 @@ bytes (`entries.Entry.raw`), which is what is ever written back. Source: Pi 1.6.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
     cache_write: Number = 0
     total_tokens: Number = 0
     cost: Cost = Cost()
-    cache_write1h: Number | None = None
+    cache_write1h: Number | None = msgspec.field(default=None, name="cacheWrite1h")
     """The part of `cache_write` that is kept for an hour."""
     reasoning: Number | None = None
     """The part of `output` that was hidden reasoning."""
@@ -138,38 +138,36 @@ def lenient(value: Any, kind: type[T]) -> tuple[T, list[str]]:
         found = value[field.encode_name]
         try:
             good[field.name] = msgspec.convert(found, field.type)
-        except msgspec.ValidationError:
-            rescued, lost = _rescue(field.encode_name, found)
+        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter at a key that is a lone surrogate
+            rescued, lost = _rescue(field.encode_name, found, field.type)
             bad += lost
             if rescued is not None:
                 good[field.name] = rescued
     return kind(**good), bad
 
 
-def _rescue(name: str, found: Any) -> tuple[Any, list[str]]:
+def _rescue(name: str, found: Any, kind: Any) -> tuple[Any, list[str]]:
     """What can be kept of a field that has the wrong shape as a whole."""
-    if name in ("message", "systemMessage") and isinstance(found, dict):
-        inner, bad = lenient(found, Message)
-        return inner, [f"{name}.{b}" for b in bad]
-    if name in ("usage", "cost") and isinstance(found, dict):
-        inner_usage, bad = lenient(found, Usage if name == "usage" else Cost)
-        return inner_usage, [f"{name}.{b}" for b in bad]
-    if name == "content" and isinstance(found, list):
-        return _rescue_blocks(found)
+    for option in (kind, *get_args(kind)):
+        if isinstance(found, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
+            inner, bad = lenient(found, option)
+            return inner, [f"{name}.{b}" for b in bad]
+        if isinstance(found, list) and get_origin(option) is list:
+            return _rescue_items(name, found, get_args(option)[0])
     return None, [name]
 
 
-def _rescue_blocks(found: list[Any]) -> tuple[list[Block], list[str]]:
-    blocks: list[Block] = []
+def _rescue_items(name: str, found: list[Any], kind: type[msgspec.Struct]) -> tuple[list[Any], list[str]]:
+    kept: list[Any] = []
     bad: list[str] = []
     for n, item in enumerate(found):
         if isinstance(item, dict):
-            block, lost = lenient(item, Block)
-            blocks.append(block)
-            bad += [f"content[{n}].{b}" for b in lost]
+            inner, lost = lenient(item, kind)
+            kept.append(inner)
+            bad += [f"{name}[{n}].{b}" for b in lost]
         else:
-            bad.append(f"content[{n}]")
-    return blocks, bad
+            bad.append(f"{name}[{n}]")
+    return kept, bad
 
 
 def iter_text(messages: list[Message]) -> Iterator[str]:

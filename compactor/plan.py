@@ -116,15 +116,13 @@ def plan_compaction(
     leaf = measured.projection.branch.leaf
     if leaf is not None and leaf.type == "compaction":
         return Skip(reason="already_compacted", detail=f"the newest entry {leaf.id} is a compaction")
-    entries, measures = measured.projection.entries, measured.measures
+    measures = measured.measures
     previous = _previous_compaction(measured)
     start = 0 if previous is None else previous + 1
-    if not any(m.roles for m in measures[start:]):
+    if not _plain_messages(measures[start:]):
         since = "after the previous compaction " if start else ""
         return Skip(reason="no_messages", detail=f"there is no message {since}that a summary could replace")
     cut = find_cut(measured, start, settings.keep_recent_tokens, exact=exact)
-    if cut.index >= len(entries):
-        return Skip(reason="no_messages", detail="the branch has no entries that could be kept")
     plan = _plan(measured, cut, start, previous, context)
     if not plan.history_messages and not plan.prefix_messages:
         return _nothing(plan, settings)
@@ -140,9 +138,7 @@ def _previous_compaction(measured: Measured) -> int | None:
     return 0 if entries and entries[0].entry.type == "compaction" and measures[0].roles else None
 
 
-def _plan(
-    measured: Measured, cut: Cut, start: int, previous: int | None, context: ContextTokens
-) -> CompactionPlan:
+def _plan(measured: Measured, cut: Cut, start: int, previous: int | None, context: ContextTokens) -> CompactionPlan:
     measures = measured.measures
     summary, carried = None, FileLists()
     if previous is not None:
@@ -203,10 +199,10 @@ def find_cut(measured: Measured, start: int, keep_recent_tokens: int, *, exact: 
         exact: as Pi 1.6.0, which may part a call from its result.
     """
     measures = measured.measures
-    permitted = [n for n in range(start, len(measures)) if _may_cut(measured, n)]
-    if not permitted:
-        return Cut(index=start, turn_start=None, crossing=None, permitted=start)
+    permitted = [n for n in range(start, len(measures)) if _gives(measured, n, CUT_ROLES)]
     crossing = _crossing(measures, start, keep_recent_tokens)
+    if not permitted:
+        return Cut(index=start, turn_start=None, crossing=crossing, permitted=start)
     first = permitted[0]
     if crossing is not None:
         first = next((n for n in permitted if n >= crossing), permitted[-1])
@@ -226,9 +222,10 @@ def find_cut(measured: Measured, start: int, keep_recent_tokens: int, *, exact: 
     )
 
 
-def _may_cut(measured: Measured, n: int) -> bool:
+def _gives(measured: Measured, n: int, roles: frozenset[str]) -> bool:
+    """True for an entry that is no compaction and gives a message of one of these roles."""
     is_compaction = measured.projection.entries[n].entry.type == "compaction"
-    return not is_compaction and not CUT_ROLES.isdisjoint(measured.measures[n].roles)
+    return not is_compaction and not roles.isdisjoint(measured.measures[n].roles)
 
 
 def _crossing(measures: Sequence[EntryMeasure], start: int, budget: int) -> int | None:
@@ -246,7 +243,7 @@ def _between_pairs(measures: Sequence[EntryMeasure], start: int, first: int, per
     if not parts[first]:
         return first
     back = next((n for n in reversed(permitted) if n <= first and not parts[n]), start)
-    if any(m.roles for m in measures[start:back]):
+    if _plain_messages(measures[start:back]):
         return back
     return next((n for n in permitted if n >= first and not parts[n]), back)
 
@@ -296,11 +293,6 @@ def _may_step_back_over(measured: Measured, n: int, exact: bool) -> bool:
 
 def _turn_start(measured: Measured, cut: int, start: int) -> int | None:
     """The start of the turn that a cut splits, None if it splits none."""
-    if cut >= len(measured.measures) or _starts_turn(measured, cut):
+    if _gives(measured, cut, TURN_START_ROLES):
         return None
-    return next((n for n in range(cut, start - 1, -1) if _starts_turn(measured, n)), None)
-
-
-def _starts_turn(measured: Measured, n: int) -> bool:
-    is_compaction = measured.projection.entries[n].entry.type == "compaction"
-    return not is_compaction and not TURN_START_ROLES.isdisjoint(measured.measures[n].roles)
+    return next((n for n in range(cut, start - 1, -1) if _gives(measured, n, TURN_START_ROLES)), None)

@@ -3,17 +3,18 @@
 Takes the active branch; gives the context entries in order, each with the messages it contributes. Messages are
 decoded when asked for and not kept. Source: Pi 1.6.0 session-manager.js buildContextEntries, projectContextEntry,
 buildSessionProjection; docs/session-format.md. With `exact=False` a shell row that the user excluded from context
-contributes nothing, and so does a tool result whose call is not before it (see `pairs.py`).
+contributes nothing, and so does a tool result whose call is not before it (see `measure.py`).
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from compactor.branch import Branch
 from compactor.entries import Entry, EntryBody
+from compactor.js_text import json_text
 from compactor.messages import Block, Message
 
 EDITABLE_ROLES = frozenset({"user", "assistant", "toolResult", "custom"})
@@ -115,19 +116,20 @@ def entry_messages(entry: Entry, body: EntryBody, *, exact: bool) -> list[Messag
         when = _milliseconds(body.timestamp)
         return [Message(role="branchSummary", summary=body.summary, from_id=body.from_id, timestamp=when)]
     if entry.type == "compaction":
-        summary = Message(
-            role="compactionSummary", summary=body.summary or "", timestamp=_milliseconds(body.timestamp)
-        )
+        summary = Message(role="compactionSummary", summary=body.summary or "", timestamp=_milliseconds(body.timestamp))
         return [body.system_message, summary] if body.system_message is not None else [summary]
     return []
 
 
 def edited(messages: list[Message], edit: Entry | None) -> list[Message]:
-    """The messages after a context_edit: none if it omits them, else with the new content."""
-    if edit is None:
+    """The messages after a context_edit: none if it omits them, else with the new content.
+
+    An edit that says neither (Pi fails on it) changes nothing.
+    """
+    replacement = msgspec.UNSET if edit is None else edit.body.replacement
+    if replacement is msgspec.UNSET:
         return messages
-    replacement = edit.body.replacement
-    if replacement is None or replacement is msgspec.UNSET:
+    if replacement is None:
         return []
     return [_with_content(m, replacement.content) if m.role in EDITABLE_ROLES else m for m in messages]
 
@@ -139,11 +141,12 @@ def _with_content(message: Message, content: str | list[Block] | None) -> Messag
 
 
 def _milliseconds(timestamp: str | None) -> int | None:
-    """Milliseconds since 1970 of an ISO time, None if it can't be read."""
+    """Milliseconds since 1970 of an ISO time (UTC where it names no zone), None if it can't be read."""
     try:
-        return round(datetime.fromisoformat(timestamp or "").timestamp() * 1000)
+        time = datetime.fromisoformat(timestamp or "")
     except ValueError:
         return None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def session_model(branch: Branch) -> ModelRef | None:
@@ -165,7 +168,7 @@ def replayed_system(messages: Iterator[Message]) -> Message | None:
     """
     texts: list[str] = []
     sections: dict[str, str | None] = {}
-    tools: dict[Any, Any] = {}
+    tools: dict[str, Any] = {}
     timestamp: int | float | None = None
     seen = False
     for message in messages:
@@ -191,5 +194,6 @@ def replayed_system(messages: Iterator[Message]) -> Message | None:
     )
 
 
-def _name(tool: Any) -> Any:
-    return tool.get("name") if isinstance(tool, dict) else None
+def _name(tool: Any) -> str:
+    """The name of a tool as JSON, so that even one that is no string can be a key."""
+    return json_text(tool.get("name") if isinstance(tool, dict) else None)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from compactor.js_text import json_text, utf16_len
+from compactor.js_text import MAX_SAFE_INTEGER, json_text, utf16_len
 from compactor.messages import Message, Usage
 from compactor.projection import ProjectedEntry, Projection, replayed_system
 
@@ -146,15 +146,19 @@ class EntryMeasure(msgspec.Struct, frozen=True, gc=False):
 
 
 def context_size(usage: Usage) -> int:
-    """Tokens of the context after the request, as reported; Pi 1.6.0 calculateContextTokens."""
-    return int(usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write)
+    """Tokens of the context after the request, as reported, 0 for an impossible figure.
+
+    Source: Pi 1.6.0 calculateContextTokens.
+    """
+    total = usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write
+    return int(total) if 0 < total <= MAX_SAFE_INTEGER else 0
 
 
 def usable_usage(message: Message) -> int:
     """The reported context size, 0 if there is none or the reply was aborted or failed."""
     if message.role != "assistant" or message.usage is None or message.stop_reason in ("aborted", "error"):
         return 0
-    return max(0, context_size(message.usage))
+    return context_size(message.usage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

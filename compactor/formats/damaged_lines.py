@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from compactor.js_text import json_text, parse_integer, parse_json
+
 BOM = b"\xef\xbb\xbf"
 ENTRY_TYPES = frozenset(
     {
@@ -30,6 +32,10 @@ ENTRY_TYPES = frozenset(
 """Pi 1.6.0 docs/session-format.md; other types count as entries when they carry `id` and `parentId`."""
 
 _OBJECT_START = re.compile(r'\{\s*"')
+_NOT_BLANK = re.compile(r"\S")
+_LOOK_AHEAD_CHARS = 64
+"""Enough to see whether another record follows."""
+
 _INVALID_ESCAPE = re.compile(r'\\(?:(u)(?![0-9a-fA-F]{4})|([^"\\/bfnrtu])|(["\\/bfnrtu]))')
 _ID = re.compile(r'"id"\s*:\s*"([^"\\]{1,128})"')
 _PARENT = re.compile(r'"parentId"\s*:\s*(?:"([^"\\]{1,128})"|null)')
@@ -61,13 +67,9 @@ def read_as_pi(line: bytes) -> Any:
     """The value that `JSON.parse` gives for the line.
 
     Raises:
-        ValueError: `JSON.parse` refuses it.
+        ValueError: `JSON.parse` refuses it, or it is nested deeper than Python can follow.
     """
-    return json.loads(line.decode("utf-8", "replace"), parse_constant=_refuse)
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"JSON has no {name}")
+    return parse_json(line.decode("utf-8", "replace"), constants=False)
 
 
 def salvage(line: bytes) -> LineParts:
@@ -110,8 +112,8 @@ def salvage(line: bytes) -> LineParts:
 def _other_value(text: str) -> str | None:
     """What the line holds if it is JSON but no object with a type, hence no entry of a session."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parse_json(text)
+    except ValueError:
         return None
     if isinstance(value, dict):
         return None if isinstance(value.get("type"), str) else "a JSON object without a type was skipped"
@@ -128,19 +130,23 @@ def _decode(clean: bytes) -> tuple[str, list[tuple[str, str]]]:
 
 def _objects(text: str) -> tuple[list[tuple[dict[str, Any], bytes]], int, tuple[str, str | None] | None]:
     """Whole records in the text, the number of characters that belong to none, and the links of the first lost part."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=parse_integer)
+    last = len(text.rstrip())
     found: list[tuple[dict[str, Any], bytes]] = []
     lost = 0
     ghost: tuple[str, str | None] | None = None
-    at = 0
-    gap_start = 0
+    at = gap_start = 0
+    gap_end = _blanks_end(text, 0)
     while (start := _OBJECT_START.search(text, at)) is not None:
         try:
             value, end = decoder.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             at = start.start() + 1
             continue
-        if not _is_record(value, text, start.start(), end, gap_start):
+        except RecursionError:
+            break
+        is_alone = start.start() == gap_end and end == last
+        if not _is_record(value, is_alone, text[end : end + _LOOK_AHEAD_CHARS].strip()):
             at = start.start() + 1
             continue
         gap = text[gap_start : start.start()].strip(" \t\r")
@@ -148,18 +154,24 @@ def _objects(text: str) -> tuple[list[tuple[dict[str, Any], bytes]], int, tuple[
         ghost = ghost or _links(gap)
         found.append((value, text[start.start() : end].encode("utf-8", "surrogatepass")))
         at = gap_start = end
+        gap_end = _blanks_end(text, end)
     gap = text[gap_start:].strip(" \t\r")
     return found, lost + len(gap), ghost or _links(gap)
 
 
-def _is_record(value: dict[str, Any], text: str, start: int, end: int, gap_start: int) -> bool:
+def _blanks_end(text: str, start: int) -> int:
+    """Where the first character that is no blank stands, at or after `start`."""
+    found = _NOT_BLANK.search(text, start)
+    return found.start() if found else len(text)
+
+
+def _is_record(value: dict[str, Any], is_alone: bool, after: str) -> bool:
     """True for a session entry, as opposed to a block inside of a torn one."""
     kind = value.get("type")
-    if not text[gap_start:start].strip() and not text[end:].strip():
+    if not isinstance(kind, str):
+        return False
+    if is_alone or ("id" in value and "parentId" in value):
         return True
-    if isinstance(kind, str) and "id" in value and "parentId" in value:
-        return True
-    after = text[end : end + 64].strip()
     return kind in ENTRY_TYPES and (not after or after.startswith("{"))
 
 
@@ -177,9 +189,9 @@ def _repair(text: str) -> tuple[dict[str, Any], bytes] | None:
         return match.group() if match.group(3) else "\\" + match.group()
 
     try:
-        value = json.loads(_INVALID_ESCAPE.sub(double, text), strict=False)
-    except (ValueError, RecursionError):
+        value = parse_json(_INVALID_ESCAPE.sub(double, text), strict=False)
+    except ValueError:
         return None
     if not isinstance(value, dict) or "type" not in value:
         return None
-    return value, json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return value, json_text(value).encode()

@@ -7,7 +7,6 @@ migrateSessionEntries; docs/session-format.md.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,30 +14,31 @@ from typing import Any
 import msgspec
 
 from compactor.branch import Links, link_parents, link_parents_as_pi
-from compactor.entries import Entry, Session, SessionHeader, SessionWarning
+from compactor.entries import Entry, Session, SessionHeader, SessionWarning, load_json
 from compactor.errors import SessionError
 from compactor.formats.damaged_lines import BOM, is_blank, read_as_pi, salvage
+from compactor.js_text import utf8
 from compactor.messages import lenient
 
 CURRENT_VERSION = 3
 """Pi 1.6.0 session-manager.js CURRENT_SESSION_VERSION."""
 
 
-class _RoleOnly(msgspec.Struct):
+class _RoleOnly(msgspec.Struct, gc=False):
     role: str = ""
 
 
-class _IndexRow(msgspec.Struct, rename={"parent_id": "parentId"}):
+class _IndexRow(msgspec.Struct, gc=False, rename={"parent_id": "parentId"}):
     type: str
     id: str | None = None
-    parent_id: str | None | msgspec.UnsetType = msgspec.UNSET
+    parent_id: str | msgspec.UnsetType | None = msgspec.UNSET
     message: _RoleOnly | None = None
 
 
 _decode_index = msgspec.json.Decoder(_IndexRow).decode
 
 
-class _Row(msgspec.Struct):
+class _Row(msgspec.Struct, gc=False):
     """One record of the file before migration."""
 
     index: _IndexRow
@@ -113,7 +113,7 @@ def _scan(data: bytes, exact: bool) -> _Rows:
         if end > start:
             try:
                 index = decode(view[start:end])
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 _slow_line(data[start:end], number, found, exact)
                 found.torn_tail = end == size and rows[-1:] == [None]
             else:
@@ -130,7 +130,7 @@ def _slow_line(line: bytes, number: int, found: _Rows, exact: bool) -> None:
     if exact:
         try:
             value = read_as_pi(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             return
         if value is not None:
             found.rows.append(_loose_row(value, line, number))
@@ -147,7 +147,9 @@ def _slow_line(line: bytes, number: int, found: _Rows, exact: bool) -> None:
 
 def _loose_row(value: Any, raw: bytes, number: int) -> _Row:
     """A row from a value whose index fields may have any type."""
-    index, _ = lenient({"type": "", **value} if isinstance(value, dict) else {"type": ""}, _IndexRow)
+    fields = value if isinstance(value, dict) else {}
+    kind = fields.get("type")
+    index, _ = lenient({**fields, "type": kind if isinstance(kind, str) else ""}, _IndexRow)
     return _Row(index, number, raw, 0, len(raw))
 
 
@@ -167,9 +169,17 @@ def _header(rows: list[_Row], path: str, data: bytes) -> SessionHeader:
         kind = f"an entry of type {first.index.type!r}" if first.index.type else "JSON that is no entry"
         kind = "a session header without an id" if first.index.type == "session" else kind
         raise SessionError(f"{path}: {wanted}, found {kind} on line {first.line}; the header line is missing")
-    raw = first.source[first.start : first.end]
-    header, _ = lenient(json.loads(raw.removeprefix(BOM).decode("utf-8", "replace")), SessionHeader)
+    header, _ = lenient({"id": first.index.id, **_fields(first)}, SessionHeader)
     return header
+
+
+def _fields(row: _Row) -> dict[str, Any]:
+    """The row's JSON object; empty if it is nested too deep, which only the index pass can bear."""
+    try:
+        value: dict[str, Any] = load_json(row.source[row.start : row.end].removeprefix(BOM))
+    except ValueError:
+        return {}
+    return value
 
 
 def _excerpt(data: bytes) -> str:
@@ -210,7 +220,7 @@ def _entry(
     row: _Row,
     position: int,
     entry_id: str,
-    parent_id: str | None | msgspec.UnsetType,
+    parent_id: str | msgspec.UnsetType | None,
     patch: Mapping[str, Any] | None,
 ) -> Entry:
     index = row.index
@@ -245,8 +255,7 @@ def _migrate_v1(found: _Rows, body: list[_Row], session_id: str, exact: bool) ->
 
 def _first_kept_patch(found: _Rows, row: _Row, ids: Mapping[int, str], exact: bool) -> dict[str, Any]:
     """What replaces firstKeptEntryIndex: the id of the row at that position, if it is an entry."""
-    value = json.loads(row.source[row.start : row.end].decode("utf-8", "replace"))
-    wanted = value.get("firstKeptEntryIndex")
+    wanted = _fields(row).get("firstKeptEntryIndex")
     if not isinstance(wanted, int | float) or isinstance(wanted, bool):
         return {}
     dropped: dict[str, Any] = {"dropped": ("firstKeptEntryIndex",)}
@@ -264,9 +273,8 @@ def _first_kept_patch(found: _Rows, row: _Row, ids: Mapping[int, str], exact: bo
 
 def made_id(session_id: str, line: int, taken: set[str]) -> str:
     """Eight hex digits made from the session id and the line, unique among `taken`, the same on every reading."""
-    for salt in range(1_000_000):
-        made = hashlib.sha256(f"{session_id}\n{line}\n{salt}".encode("utf-8", "replace")).hexdigest()[:8]
-        if made not in taken:
-            break
+    salt = 0
+    while (made := hashlib.sha256(utf8(f"{session_id}\n{line}\n{salt}")).hexdigest()[:8]) in taken:
+        salt += 1
     taken.add(made)
     return made

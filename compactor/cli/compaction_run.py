@@ -1,0 +1,188 @@
+"""Carries out `compactor compact`: client, events to standard output, talk to standard error, exit code."""
+
+import secrets
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from compactor.cli.inputs import SessionOptions, planned
+from compactor.cli.terminal import one_line, say, write_json, write_text
+from compactor.clients import ClientOptions, make_client
+from compactor.engine import Compacted, Effects, Planned, compact
+from compactor.events import EntryStamp, Event, Reason, json_line
+from compactor.model import ModelClient, Notice, RetryScheduled, Streamed
+from compactor.plan import Skip
+from compactor.prompt_file import load_prompts
+from compactor.requests import SummaryOptions
+
+if TYPE_CHECKING:
+    from compactor.entries import SessionWarning
+
+DONE, FAILED, NOTHING, STOPPED = 0, 1, 3, 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactOptions:
+    """The options of `compact` beside the common ones, as given."""
+
+    client: str
+    model: str | None
+    base_url: str | None
+    command_line: str | None
+    script: str | None
+    model_path: str | None
+    replay_dir: str | None
+    record: bool
+    max_retries: int
+    timeout: float | None
+    prompt: str
+    instructions: str | None
+    max_output_tokens: int
+    summarizer_window: int | None
+    token_budget: int | None
+    no_pins: bool
+    reason: Reason
+    auto: bool
+    write: bool
+    output: str | None
+    as_json: bool
+
+
+def run(common: SessionOptions, options: CompactOptions) -> int:
+    """Runs the command; gives the exit code."""
+    decided, warnings = planned(common)
+    if options.as_json:
+        write_json(decided.session.header_raw)
+    _warn([*warnings, *decided.warnings])
+    if options.auto and not decided.triggers:
+        _say_not_triggered(decided)
+        return NOTHING
+    if isinstance(decided.plan, Skip) and not options.as_json:
+        say(f"nothing to compact: {decided.plan.detail} [{decided.plan.reason}]")
+        return NOTHING
+    prompts = load_prompts(options.prompt)
+    client = make_client(options.client, _client_options(options))
+    effects = Effects(
+        client=client,
+        emit=_emitter(options.as_json),
+        stamp=_stamp(decided),
+        observe=_progress(),
+        commit=_commit(decided, options, common.exact_pi),
+    )
+    summary_options = SummaryOptions(
+        prompts=prompts,
+        focus=options.instructions,
+        max_output_tokens=options.max_output_tokens,
+        window_tokens=options.summarizer_window or _window_of(client),
+        pins=not options.no_pins,
+        exact=common.exact_pi,
+    )
+    return _finish(compact(decided, summary_options, options.reason, effects), decided, options)
+
+
+def _finish(done: Compacted, decided: Planned, options: CompactOptions) -> int:
+    """The talk at the end, and the exit code."""
+    if done.aborted:
+        say("stopped; nothing was written")
+        return STOPPED
+    if done.result is None:
+        say(f"compactor: {done.error}")
+        return NOTHING if isinstance(decided.plan, Skip) else FAILED
+    if not options.as_json:
+        write_text(done.result.summary)
+    if done.summary is not None:
+        _warn(done.summary.warnings)
+        if done.summary.pinned:
+            count = len(done.summary.pinned)
+            say(f"note: {count} constraint(s) of the user that the reply had lost were added word for word")
+    where = f"appended to {decided.session.path}" if options.write else f"written to {options.output}"
+    where = where if options.write or options.output else "nothing was written (see --write and --output)"
+    before, after = done.result.tokens_before, done.result.estimated_tokens_after
+    say(f"about {before:,} -> {after:,} tokens (estimated with {decided.counter.name}); {where}")
+    return DONE
+
+
+def _client_options(options: CompactOptions) -> ClientOptions:
+    return ClientOptions(
+        model=options.model,
+        base_url=options.base_url,
+        command=options.command_line,
+        script=options.script,
+        model_path=options.model_path,
+        replay_dir=options.replay_dir,
+        record=options.record,
+        max_retries=options.max_retries,
+        timeout_s=options.timeout,
+        token_budget=options.token_budget,
+    )
+
+
+def _window_of(client: ModelClient) -> int | None:
+    """The summarizer's window from the catalogue; None for clients without a model, or an unknown model."""
+    from compactor.windows_file import window_of_model
+
+    return window_of_model(None, client.model) if client.model and client.name in ("openai", "anthropic") else None
+
+
+def _stamp(decided: Planned) -> EntryStamp:
+    taken = {entry.id for entry in decided.session.entries}
+    made = secrets.token_hex(4)
+    while made in taken:
+        made = secrets.token_hex(4)
+    now = datetime.now(UTC)
+    text = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return EntryStamp(id=made, timestamp=text, milliseconds=int(now.timestamp() * 1000))
+
+
+def _emitter(as_json: bool) -> Callable[[Event], None]:
+    return (lambda event: write_json(json_line(event))) if as_json else (lambda event: None)
+
+
+def _commit(decided: Planned, options: CompactOptions, exact: bool) -> Callable[[bytes], None] | None:
+    """What writes the entry's line, None if nothing is to be written."""
+    if not options.write and options.output is None:
+        return None
+
+    def commit(line: bytes) -> None:
+        from compactor.append_file import append_entry, write_copy
+        from compactor.session_file import read_bytes
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the entry and its event belong together
+        if options.output is None:
+            append_entry(decided.session, line)
+        else:
+            write_copy(decided.session, read_bytes(decided.session.path), line, options.output)
+
+    return commit
+
+
+def _progress() -> Callable[[Notice], None]:
+    """One line on a terminal's standard error that counts what arrives; retries are always told."""
+    on_terminal = sys.stderr.isatty()
+
+    def observe(notice: Notice) -> None:
+        if isinstance(notice, RetryScheduled):
+            wait = f"trying again in {notice.delay_ms / 1000:.0f} s ({notice.attempt} of {notice.max_attempts})"
+            say(f"{one_line(notice.error_message)}; {wait}")
+        elif isinstance(notice, Streamed) and on_terminal:
+            click.echo(f"\r\x1b[Kwriting the summary: {notice.chars:,} characters", nl=False, err=True)
+
+    return observe
+
+
+def _warn(warnings: "list[SessionWarning] | tuple[SessionWarning, ...]") -> None:
+    for warning in warnings:
+        say(f"warning: {warning.message} [{warning.code}]")
+
+
+def _say_not_triggered(decided: Planned) -> None:
+    settings = decided.settings
+    threshold = settings.context_window - settings.reserve_tokens
+    why = "compaction is switched off in the settings" if not settings.enabled else ""
+    why = why or f"the context has about {decided.context.tokens:,} tokens, the threshold is {threshold:,}"
+    say(f"not compacted: {why} [not_triggered]")

@@ -1,0 +1,116 @@
+"""The options that every command with a SESSION takes, and what they lead to: session, settings, counter, plan."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from compactor.engine import Planned
+    from compactor.entries import Session, SessionWarning
+    from compactor.projection import ModelRef
+    from compactor.settings import CompactionSettings
+    from compactor.tokens import Counter
+
+COUNTERS = ("pi", "o200k", "cl100k")
+"""Pi's estimate, and OpenAI's vocabularies."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """The common options as given."""
+
+    session: str
+    leaf: str | None
+    context_window: int | None
+    reserve_tokens: int | None
+    keep_recent_tokens: int | None
+    counter: str
+    exact_pi: bool
+    session_dir: str | None
+
+
+def session_options(command: F) -> F:
+    """Adds SESSION and the common options to a command, which gets them by the names of `SessionOptions`."""
+    tokens = click.IntRange(min=0)
+    decorators = [
+        click.argument("session", metavar="SESSION"),
+        click.option("--leaf", metavar="ID|#N", help="Take this entry as the leaf: an id, or #N for the N-th from 0."),
+        click.option("--context-window", type=tokens, metavar="N", help="The model's window in tokens."),
+        click.option("--reserve-tokens", type=tokens, metavar="N", help="Tokens kept free for the next reply."),
+        click.option("--keep-recent-tokens", type=tokens, metavar="N", help="Tokens to keep word for word."),
+        click.option(
+            "--counter", type=click.Choice(COUNTERS), default="pi", show_default=True, help="How tokens are counted."
+        ),
+        click.option("--exact-pi", is_flag=True, help="Bit for bit as Pi 1.6.0, its losses included."),
+        click.option("--session-dir", metavar="DIR", help="Where `latest` and id prefixes are looked up."),
+    ]
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def read(options: SessionOptions) -> "Session":
+    """The session that the options name."""
+    from compactor.session_file import read_session
+    from compactor.sessions_file import find_session
+
+    path = find_session(options.session, cwd=os.getcwd(), env=os.environ, session_dir=options.session_dir)
+    return read_session(path, exact=options.exact_pi)
+
+
+def counter_named(name: str) -> "Counter":
+    """The counter of that name; a vocabulary is loaded only for those that need one."""
+    from compactor.tokens import PiCounter, TokenizerCounter
+
+    if name == "pi":
+        return PiCounter()
+    from compactor.vocabulary_file import text_counter
+
+    return TokenizerCounter(name=name, count=text_counter(f"{name}_base"))
+
+
+def planned(options: SessionOptions) -> tuple["Planned", list["SessionWarning"]]:
+    """The plan for the session that the options name, and warnings about its settings."""
+    from compactor.branch import active_branch, find_leaf
+    from compactor.engine import plan_branch
+    from compactor.projection import session_model
+
+    session = read(options)
+    branch = active_branch(session, find_leaf(session, options.leaf))
+    settings, warnings = settings_for(options, session, session_model(branch))
+    counter = counter_named(options.counter)
+    return plan_branch(session, branch, counter, settings, exact=options.exact_pi), warnings
+
+
+def settings_for(
+    options: SessionOptions, session: "Session", model: "ModelRef | None"
+) -> tuple["CompactionSettings", list["SessionWarning"]]:
+    """Flags, else Pi's settings files of the session's project and of the user, else the catalogue and defaults."""
+    from compactor.entries import SessionWarning
+    from compactor.settings import resolve_settings
+    from compactor.settings_file import read_settings
+
+    window = None
+    if options.context_window is None and model is not None:
+        from compactor.windows_file import window_of_model
+
+        window = window_of_model(model.provider, model.model_id)
+    files = read_settings(session.header.cwd, os.environ)
+    settings = resolve_settings(
+        flags_of(options), project=files.project, user=files.user, model=model, catalogue_window=window
+    )
+    return settings, [SessionWarning(code=w.code, message=w.message) for w in settings.warnings]
+
+
+def flags_of(options: SessionOptions) -> Mapping[str, int | None]:
+    """The settings given as flags, by field name."""
+    return {
+        "context_window": options.context_window,
+        "reserve_tokens": options.reserve_tokens,
+        "keep_recent_tokens": options.keep_recent_tokens,
+    }

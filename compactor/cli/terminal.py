@@ -1,0 +1,45 @@
+"""What goes to the terminal: session text is untrusted, so control characters never reach it raw."""
+
+import re
+import sys
+
+import click
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_DELETE = re.compile("[\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """The text with control and direction characters shown as escapes; line ends and tabs are kept."""
+    clean = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _CONTROL.sub(_escape, clean)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def one_line(text: str, width: int = 0) -> str:
+    """The text on one line, control characters shown as escapes, cut at `width` characters if it is given."""
+    flat = plain(" ".join(text.split()))
+    return flat if not width or len(flat) <= width else flat[: width - 1] + "…"
+
+
+def say(text: str) -> None:
+    """Talk: one line on standard error."""
+    click.echo(plain(text), err=True)
+
+
+def write_text(text: str) -> None:
+    """Data for people: text on standard output."""
+    click.echo(plain(text))
+
+
+def write_json(line: bytes) -> None:
+    """Data for programs: one JSON line on standard output; on a terminal C1 control characters are escaped."""
+    if sys.stdout.isatty():
+        line = _DELETE.sub(lambda m: f"\\u{ord(m.group()):04x}", line.decode()).encode()
+    stream = click.get_binary_stream("stdout")
+    stream.write(line if line.endswith(b"\n") else line + b"\n")
+    stream.flush()

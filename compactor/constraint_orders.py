@@ -1,0 +1,148 @@
+"""English imperatives that set a rule rather than an errand, and how sure that is.
+
+Takes the main clause of a sentence; gives a strength, from 0 (no rule) to 3 (certain). Some verbs set a standing habit
+by themselves (keep, use, stick to, ask before); others (add, run, write) only with a word that makes the order general
+or bounds it (every, only, without, at most). A clause without a verb counts when it is shaped like a wish.
+"""
+
+import re
+
+CERTAIN, LIKELY, POSSIBLE, NONE = 3, 2, 1, 0
+
+MAX_GENERAL_BLANKS = 24
+"""A longer sentence that begins with an unknown verb tells a story more often than it states a rule."""
+
+_STANDING = (
+    r"keep(?! (?:going|reading|it up|working on|trying|investigating|looking|digging|on\b|at it|the old (?:code"
+    r"|stuff) around))"
+    r"|stick (?:to|with)|leave (?!it\b|that\b|this\b)|treat|wait (?:for|until|till|with)|ask(?: me)? (?:me|first"
+    r"|before|for|whenever|when|if"
+    r"|permission)|prefer|limit|restrict|confine|constrain|cap|stay|follow (?!up)|preserve|maintain|respect|obey"
+    r"|adhere|abide|honou?r"
+    r"|use (?!it\b|that\b|this\b|the (?:read|bash|edit) tool)|answer|reply|respond|speak|talk|be (?!my)|refer to"
+    r"|default to"
+    r"|favou?r|hold off|hold back|mask|redact|conceal|protect|guard|consult|confirm|check (?:in )?with me|check with"
+    r"|let me (?:know|review|approve|decide|see|confirm|handle|do the)|tell me (?:before|when|if|first|whenever)|format"
+    r"|spell|address me|call me|cite|round|wrap|indent|assume|reserve|prioriti[sz]e|minimi[sz]e|think (?:twice"
+    r"|before)|get my"
+    r"|seek|obtain|request (?:my|permission|approval)|give me (?:only|just|short|a heads|the chance)|begin (?:each"
+    r"|every|all|your|with)"
+    r"|start (?:each|every|all|your)|end (?:each|every|all|your)|finish (?:each|every|all|your)|prefix|suffix"
+    r"|append (?:each|every|to every)"
+    r"|quote|name|put|place|store|tag|label|group|phrase|structure|target|pretend|act as|back up|return only"
+    r"|output only|reuse|always|only|strictly|exclusively"
+)
+_STANDING_IMPERATIVE = re.compile(r"(?:" + _STANDING + r")\b")
+_TASK_VERBS = (
+    "write|explain|describe|summari[sz]e|show|give|return|output|print|present|list|report|commit|run|test|lint"
+    "|name|put|place|store"
+    "|save|make|apply|add|create|open|edit|change|modify|touch|delete|remove|rename|move|deploy|push|merge|rebase"
+    "|install|upgrade"
+    "|update|ship|release|build|generate|read|look|review|fix|implement|refactor|rewrite|migrate|send|post|share"
+    "|publish|record|track"
+    "|take|do|work|go|let|get|include|mention|log|stop|skip|ignore|exclude|document|comment|handle|plan|propose"
+    "|squash|branch|tag|label"
+    "|mark|translate|import|declare|pin|sign|batch|split|group|pause|verify|check|validate|execute|start|begin"
+    "|end|finish|call|hide"
+    "|note|remember|support|import|discuss|sort|order|count|measure|round|store|declare|tell|say|type|set|turn"
+    "|feel|consider|think|bump"
+)
+_TASK_IMPERATIVE = re.compile(r"(?:" + _TASK_VERBS + r")\b")
+_QUALIFIER = re.compile(
+    r"\b(?:always|never|only|exclusively|solely|strictly|without|instead of|rather than|unless|except|but not"
+    r"|and not|not|nothing"
+    r"|before (?:each|every|any|you|doing|\w+ing)|after (?:each|every|any)|(?:each|every) (?!of)|at (?:most|least)"
+    r"|at a time"
+    r"|no (?:more|longer|fewer|less) than|under \d|below \d|max(?:imum)?|up to \d|exactly|verbatim|as[- ]is"
+    r"|word for word"
+    r"|everywhere|throughout|consistently|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
+    r"|on a (?:\w+ )?branch|first and then"
+    r"|unchanged|untouched|intact|backwards?[- ]compatible|read[- ]only|private|secret|myself|approval|permission"
+    r"|confirm(?:ation|ed)?"
+    r"|sign-?off|short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
+    r"|paragraphs?|columns|lowercase"
+    r"|uppercase|british|american|metric|utc|iso|style|convention(?:al)?s?|stdlib|standard library"
+    r"|imperative (?:mood|form)"
+    r"|in (?:english|german|french|spanish|italian|portuguese|dutch|polish|russian|chinese|mandarin|japanese"
+    r"|korean|latin|turkish|swedish"
+    r"|danish|arabic|hindi)|(?:as|in|to) (?:valid |plain |raw |pure )?(?:json|yaml|csv|markdown|a table|tables?"
+    r"|prose|html|text)"
+    r"|small|minimal|tiny|no \w+|both|if and only if|as (?:few|little|small|short) as|twice|sandbox|local(?:ly)?"
+    r"|offline)\b|n't\b"
+)
+_GENERIC_QUALIFIER = re.compile(
+    r"\b(?:before (?!we\b|i\b|that\b|this\b)|after (?!we\b|i\b|that\b|this\b|all\b)|first,? (?:then|second"
+    r"|and then|before|\w+ second|\w+ later)|tests? first"
+    r"|as (?!well|soon|you|far|i\b|we\b|it\b|is\b|much|to\b)|for (?:everything|all|every|each)|from (?:every|all"
+    r"|any)|in (?:every|all|each|any)|(?:wherever|whenever|where|when) (?:you|possible|in doubt)"
+    r"|with every|as if|at the (?:top|end|start|beginning|bottom)|last resort)\b"
+)
+_NOT_IMPERATIVE = re.compile(
+    r"(?:i|it|he|she|we|they|you|this|that|there|these|those|the|a|an|my|your|his|its|our|their|some|someone|what"
+    r"|which|who|where|when|why|how|is|are|was|were|does|did"
+    r"|do you|has|have|had|can|could|would|will|may|might|yes|no|nope|yeah|ok|thanks?|hm+|wow|looks?|seems?|works?"
+    r"|maybe|probably|perhaps|still|now|another|same|any|let'?s?|lets"
+    r"|good|nice|great|cool|not|nah|sounds?|turns?|got|done|sorry|oh|um+|well|true|exactly|correct|never mind|if"
+    r"|because|since|in|on|at|for|from|with|after|before|hopefully|apparently|\w+ed|i'\w+|it'\w+"
+    r"|we'\w+|you'\w+|they'\w+|that'\w+|there'\w+|what'\w+|who'\w+|he'\w+|she'\w+|commit what|fix|add|implement"
+    r"|create|remove|delete|update|change|read|open|continue|check out|look)\b"
+)
+_SHAPED = re.compile(
+    r"(?:give|state|express|specify|measure|report|write|log|store|print|show|format|display|list|note|record"
+    r"|quote|provide|present|return|produce|emit) (?:[\w-]+ ){0,4}(?:in|as|for|to) \w"
+    r"|(?:explain|describe|phrase|word) (?:[\w-]+ ){0,4}(?:as|like|for|in|simply|briefly)\b|(?:skip|strip|omit"
+    r"|drop|spare me|forego|cut) (?!it\b|that\b|this\b)\w"
+)
+_FINITE = re.compile(
+    r"\b(?:i|he|she|they|is|are|was|were|has|have|had|did|does|will|would|could|can|that's|it's|what|why|how|now)\b"
+)
+_VERBLESS = re.compile(
+    r"^(?!.*\b(?:i|it|you|we|they|he|she|is|are|was|were|has|have|had|does|did|do|get|gets|got|works?|fails?"
+    r"|looks?|seems?|says?|there|this|that|these|those|what|why|how|again|next|then|now)\b)"
+    r"(?:[\w.+#'/*-]+ ){1,5}(?:instead of|over|rather than|for (?:all|every|each|everything|\w+s)|in (?:all|every"
+    r"|each)|throughout|per|with)\b(?: [\w.+#'/*-]+){0,5}[.!]*$"
+)
+_UNIVERSAL = re.compile(
+    r"^(?:only|nothing|nobody|no one|none of|not|never|always|every|each|all|any|anything|everything|everyone|no"
+    r"|zero|whatever|whoever)\b"
+    r"(?!,|\.|!|$| (?:that|it|i|we|but|this|wait|idea|problem|worries|way|thanks|thank|need|yet|sure|really|works?"
+    r"|good|done|right|of"
+    r" (?:it|that|this)|tests? (?:pass|fail|are)|looks?|bad|wonder|luck|doubt|clue|you|what|mind|exactly|working"
+    r"|quite|so)\b)"
+)
+_MODAL_SHAPE = re.compile(
+    r"\b(?:in|stays?|remains?|needs?|goes?|gets?|use|uses|with|as|through|only|requires?|belongs?|counts?|under"
+    r"|inside|outside|without"
+    r"|be|is to|are to|may|can|should|must|leaves?|enters?|without|until|unless|before|after|except|from|for|on|at)\b"
+)
+
+
+def order_strength(main: str, *, conditional: bool) -> int:
+    """How surely a main clause that orders something sets a rule rather than an errand.
+
+    Args:
+        main: the clause in lower case, without "please" and the like before it.
+        conditional: True behind "when ..., " or "before ..., ": what is ordered for a case is a rule.
+    """
+    if _STANDING_IMPERATIVE.match(main):
+        return CERTAIN
+    if _UNIVERSAL.match(main):
+        return (
+            LIKELY if _MODAL_SHAPE.search(main) or main.startswith(("no ", "only ", "never ", "always ")) else POSSIBLE
+        )
+    if _TASK_IMPERATIVE.match(main) and (conditional or _QUALIFIER.search(main) or _SHAPED.match(main)):
+        return LIKELY
+    if _SHAPED.match(main):
+        return LIKELY
+    return NONE if _NOT_IMPERATIVE.match(main) else _general_strength(main)
+
+
+def _general_strength(main: str) -> int:
+    """The strength of an order with a verb in no table, or of a wish without a verb."""
+    if main.count(" ") > MAX_GENERAL_BLANKS:
+        return NONE
+    if _VERBLESS.match(main):
+        return LIKELY
+    if _QUALIFIER.search(main):
+        return POSSIBLE if _FINITE.search(main) else LIKELY
+    return POSSIBLE if _GENERIC_QUALIFIER.search(main) and not _FINITE.search(main) else NONE

@@ -1,0 +1,245 @@
+"""The rules that a user laid down, word for word: prohibitions, secrets, ways of working, preferences, forms of output.
+
+Takes messages; gives `Constraint` values whose text is an exact substring of a user's message, in order, duplicates
+merged, with the sentence that later lifted or changed one. Takes a summary; says which constraints it lost. A sentence
+too many costs a line, a rule too few costs the user's trust: the tables lean to the first. Known misses: a rule that
+only a list, a picture or pasted code implies, and wishes phrased as questions.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from compactor.constraint_changes import lifts_something, same_topic
+from compactor.constraint_cues import english_strength
+from compactor.constraint_orders import CERTAIN, NONE, POSSIBLE
+from compactor.constraint_words import other_strength
+from compactor.messages import Message
+from compactor.sentences import Sentence, sentences
+
+ConstraintKind = Literal["action", "secrecy", "process", "preference", "output"]
+
+MAX_SENTENCE_CHARS = 1500
+"""A longer run without an end of sentence was not typed as a rule."""
+
+MAX_LISTED_CHARS = 600
+"""A ban that ends in a colon takes its list along, up to this length."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """One rule of the user."""
+
+    text: str
+    """Exactly as written; a wrapped sentence holds line breaks."""
+    kind: ConstraintKind
+    message: int
+    """Position of the message in the list that was searched."""
+    start: int
+    """Offset of the text in `Message.text()` of that message."""
+    strength: int
+    """1 possibly a rule, 2 likely, 3 certain; which gives way first where there is no room."""
+    changed_by: str | None = None
+    """A later sentence of the user that lifts or changes it, word for word."""
+    changed_in: int | None = None
+    """Position of the message with that sentence."""
+
+
+def find_constraints(messages: Sequence[Message]) -> list[Constraint]:
+    """The constraints that the user stated in these messages, in order of their first appearance."""
+    found: list[Constraint] = []
+    for position, message in enumerate(messages):
+        if message.role != "user":
+            continue
+        text = message.text()
+        if not text.strip():
+            continue
+        said = sentences(text)
+        for sentence in said:
+            found = _with_changes(found, sentence.text, position)
+        found += _in_message(said, text, position)
+    return _merged(found)
+
+
+def missing_constraints(constraints: Sequence[Constraint], summary_text: str) -> list[Constraint]:
+    """Those whose words a summary does not hold, but for blanks, kinds of quotes and Markdown marks."""
+    if not constraints:
+        return []
+    summary = plain(summary_text)
+    return [constraint for constraint in constraints if plain(constraint.text) not in summary]
+
+
+def constraints_in_summary(summary_text: str) -> list[str]:
+    """The items of a summary's constraints section without their marks; empty if there is none."""
+    items: list[str] = []
+    level = 0
+    for line in summary_text.splitlines():
+        heading = _HEADING.match(line)
+        if heading:
+            if _CONSTRAINTS_HEADING.match(heading.group(2)):
+                level = len(heading.group(1))
+            elif level and len(heading.group(1)) <= level:
+                break
+            continue
+        if not level or not line.strip() or _NOTHING.match(line.strip()) or _RULE_LINE.match(line):
+            continue
+        if _SUMMARY_ITEM.match(line) or not items or line[:1] not in " \t":
+            items.append(_SUMMARY_ITEM.sub("", line, count=1).strip())
+        else:
+            items[-1] += " " + line.strip()
+    return items
+
+
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+)")
+_CONSTRAINTS_HEADING = re.compile(r"[*_\s]*(?:user )?(?:constraints|preferences|rules)\b", re.IGNORECASE)
+_NOTHING = re.compile(r"(?:[-*]\s+)?[(\[]?none[)\]]?\.?$", re.IGNORECASE)
+_RULE_LINE = re.compile(r"\s*(?:[-*_]\s*){3,}$")
+_SUMMARY_ITEM = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,3}[.)])\s+")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
+_MARKS = re.compile(r"[*_`]+")
+_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+
+
+def plain(text: str) -> str:
+    """The text on one line, without Markdown emphasis, with straight quotes and single blanks."""
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return " ".join(_MARKS.sub("", text.translate(_QUOTES)).split())
+
+
+def _in_message(said: list[Sentence], text: str, position: int) -> Iterator[Constraint]:
+    """The constraints of one message; a list under a ban goes with the ban."""
+    n = 0
+    while n < len(said):
+        sentence = said[n]
+        n += 1
+        strength = _strength(sentence)
+        if strength == NONE:
+            continue
+        end = sentence.end
+        if sentence.text.endswith((":", "：")):
+            if _RULES_LEAD.match(folded(sentence.text)):
+                continue
+            while n < len(said) and said[n].is_item and said[n].end - sentence.start <= MAX_LISTED_CHARS:
+                end = said[n].end
+                n += 1
+        words = text[sentence.start : end]
+        kind = _kind(folded(sentence.lead + " " + words))
+        yield Constraint(text=words, kind=kind, message=position, start=sentence.start, strength=strength)
+
+
+_RULES_LEAD = re.compile(
+    r"(?:[\w' ,&-]{0,40}\b)?(?:rules?|constraints?|requirements?|preferences?|guidelines?|conventions?"
+    r"|restrictions?|ground rules"
+    r"|please note|keep in mind|important|reminders?|dos? and don'?ts|code style|style(?: guide)?|limits?|instructions)"
+    r"(?: [\w' ,&-]{0,40})?[:：]?$|.{0,12}(?:规则|要求|约束|注意(?:事项)?|规范|限制|约定|偏好|原则|条件|ルール"
+    r"|注意|制約|条件|規約).{0,8}[:：]?$"
+    r"|(?:[\wäöü' -]{0,30}\b)?(?:regeln|vorgaben|anforderungen|règles|contraintes|consignes|reglas|requisitos"
+    r"|restricciones)"
+    r"(?: [\wäöü' -]{0,30})?[:：]?$"
+)
+_SCOPED = re.compile(
+    r"\b(?:for|throughout|during) the (?:rest|remainder|whole|entire)\b|\bfrom (?:now|here) on\b|\buntil (?:i"
+    r"|further)\b|从现在|本次会话|整个会话"
+)
+
+
+def _strength(sentence: Sentence) -> int:
+    """How surely a sentence states a rule, with the line it stands under."""
+    if len(sentence.text) > MAX_SENTENCE_CHARS:
+        return NONE
+    line = folded(sentence.text)
+    under_rules = bool(sentence.lead) and _RULES_LEAD.match(folded(sentence.lead)) is not None
+    if sentence.pasted and not under_rules and not _SCOPED.search(line):
+        return NONE
+    if under_rules and len(line) > 2 and not line.endswith(("?", "？")):
+        return CERTAIN
+    if len(line) < 4 or (lifts_something(line) and not _BAN_WORD.search(line)):
+        return NONE
+    strength = max(english_strength(line) if _LATIN.search(line) else NONE, other_strength(line))
+    if strength == POSSIBLE and len(line) > 300:
+        return NONE
+    return strength
+
+
+_LATIN = re.compile(r"[a-z]{2}")
+
+
+def folded(text: str) -> str:
+    """The text in lower case on one line, with straight quotes and without Markdown emphasis: what the tables read."""
+    return plain(text).lower()
+
+
+_KINDS: tuple[tuple[ConstraintKind, re.Pattern[str]], ...] = (
+    (
+        "secrecy",
+        re.compile(
+            r"\b(?:secret|confidential|private|codename|code name|tokens?|passwords?|credentials?|api[- ]?keys?"
+            r"|reveal|leak|expose|disclos\w+|nda"
+            r"|mention|redact|mask|between us|embargo\w*|vertraulich|geheim\w*|confidentiel\w*|confidencial"
+            r"|secreto)\b|保密|机密|泄|密钥|密码|令牌|秘密|機密"
+        ),
+    ),
+    (
+        "output",
+        re.compile(
+            r"\b(?:answers?|repl(?:y|ies)|respon(?:d|se|ses)|summar\w+|bullets?|emojis?|sentences?|words"
+            r"|paragraphs?|json|markdown|table|preamble|prose"
+            r"|plain text|headings?|tone|antwort\w*|beantwort\w*|répon\w+|responde|respuestas?|in (?:english"
+            r"|german|french|spanish|chinese|japanese))\b"
+            r"|回答|回复|输出|中文|英文|表情|格式|答え|回答|日本語|箇条書き"
+        ),
+    ),
+    (
+        "preference",
+        re.compile(
+            r"\b(?:prefer\w*|rather|like|favou?r|hate|love|style|spelling|tabs|spaces|naming|short functions|lieber"
+            r"|préfère|prefiero)\b|喜欢|偏好|最好|尽量|优先|好み"
+        ),
+    ),
+    (
+        "process",
+        re.compile(
+            r"\b(?:before|after|first|ask|wait|approval|confirm\w*|review|each|every|one .{1,30} at a time|tests?"
+            r"|run|commits?|branch|step|always|plan"
+            r"|use|with|bevor|frag\w*|vor jedem|avant|antes)\b|先|每次|之前|确认|测试|前に|毎回"
+        ),
+    ),
+)
+
+
+def _kind(line: str) -> ConstraintKind:
+    return next((kind for kind, pattern in _KINDS if pattern.search(line)), "action")
+
+
+_BAN_WORD = re.compile(r"\b(?:never|don't|do not|must|only|not|always)\b|不要|禁止|必须")
+
+
+def _with_changes(found: list[Constraint], sentence: str, position: int) -> list[Constraint]:
+    """The constraints found so far, those marked that this later sentence clearly lifts."""
+    line = folded(sentence)
+    if not found or not lifts_something(line):
+        return found
+    return [
+        replace(rule, changed_by=sentence, changed_in=position)
+        if rule.changed_by is None and same_topic(folded(rule.text), line)
+        else rule
+        for rule in found
+    ]
+
+
+def _merged(found: list[Constraint]) -> list[Constraint]:
+    """Without those that an equal or longer one repeats; the first place counts, and a mark that it was changed goes
+    only if the rule was stated anew afterwards."""
+    by_text: dict[str, int] = {}
+    kept: list[Constraint] = []
+    for constraint in found:
+        key = folded(constraint.text).rstrip(".!。！ ")
+        known = by_text.get(key)
+        if known is None:
+            by_text[key] = len(kept)
+            kept.append(constraint)
+        elif kept[known].changed_in is not None and constraint.changed_in is None:
+            kept[known] = replace(kept[known], changed_by=None, changed_in=None)
+    return kept

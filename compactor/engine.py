@@ -1,0 +1,248 @@
+"""One compaction from start to end: plan, requests, checks, entry, events.
+
+Takes a session and what was chosen for it; emits Pi's events and gives the entry's line, which the caller may write.
+The only steps that leave the process are the client's; they are passed in. Nothing is written here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from compactor.branch import Branch
+from compactor.entries import Entry, Session, SessionWarning
+from compactor.errors import CompactorError, ReplyRejected
+from compactor.events import (
+    CompactionResult,
+    EntryStamp,
+    Event,
+    Reason,
+    compaction_aborted,
+    compaction_done,
+    compaction_entry,
+    compaction_failed,
+    compaction_start,
+    json_line,
+    notice_event,
+)
+from compactor.measure import Measured, measure
+from compactor.messages import Message
+from compactor.model import ModelClient, Notice
+from compactor.plan import CompactionPlan, Skip, plan_compaction
+from compactor.projection import Projection, entry_messages, project, replayed_system
+from compactor.requests import SummaryOptions
+from compactor.settings import CompactionSettings
+from compactor.summarizer import SummarySource, SummaryText, summarize
+from compactor.tokens import ContextTokens, Counter, context_tokens, should_compact
+
+Emit = Callable[[Event], None]
+Observe = Callable[[Notice], None]
+
+SKIP_MESSAGES = {"already_compacted": "Already compacted"}
+"""Pi 1.6.0 agent-session.js words this reason so; the others are told in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A session with everything that a decision needs."""
+
+    session: Session
+    branch: Branch
+    measured: Measured
+    context: ContextTokens
+    settings: CompactionSettings
+    triggers: bool
+    """True when the context is over the threshold and compaction is enabled."""
+    plan: CompactionPlan | Skip
+    counter: Counter
+    exact: bool
+
+    @property
+    def warnings(self) -> list[SessionWarning]:
+        """What was wrong with the file and its entries."""
+        return [*self.session.warnings, *self.measured.warnings]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """How a compaction ended."""
+
+    result: CompactionResult | None = None
+    entry: dict[str, Any] | None = None
+    line: bytes | None = None
+    """The entry as the line to append; None if there is none."""
+    summary: SummaryText | None = None
+    error: str | None = None
+    aborted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """What a compaction needs from outside of the core."""
+
+    client: ModelClient
+    emit: Emit
+    stamp: EntryStamp
+    """Id and time of the new entry."""
+    observe: Observe = field(default=lambda notice: None)
+    """Told of progress and retries, besides the events."""
+    commit: Callable[[bytes], None] | None = None
+    """Writes the entry's line before the end event says that it worked; None if nothing is written."""
+
+
+def plan_branch(
+    session: Session, branch: Branch, counter: Counter, settings: CompactionSettings, *, exact: bool = False
+) -> Planned:
+    """The plan of a branch of the session, whether or not the trigger fires."""
+    measured = measure(project(branch, exact=exact), counter, exact=exact)
+    context = context_tokens(measured.projection, measured.measures, counter)
+    plan = plan_compaction(measured, settings, context, exact=exact)
+    triggers = should_compact(
+        context.tokens,
+        context_window=settings.context_window,
+        reserve_tokens=settings.reserve_tokens,
+        enabled=settings.enabled,
+    )
+    return Planned(
+        session=session,
+        branch=branch,
+        measured=measured,
+        context=context,
+        settings=settings,
+        triggers=triggers,
+        plan=plan,
+        counter=counter,
+        exact=exact,
+    )
+
+
+def compact(planned: Planned, options: SummaryOptions, reason: Reason, effects: Effects) -> Compacted:
+    """Makes the summary of a plan, checks it, and gives the entry's line.
+
+    Events are emitted as Pi does: a start, retries, an end with a result or an error message. A manual run that has
+    nothing to do says so in its end event; an automatic one emits nothing.
+    """
+    plan = planned.plan
+    if isinstance(plan, Skip):
+        message = SKIP_MESSAGES.get(plan.reason, f"Nothing to compact ({plan.detail})")
+        if reason == "manual":
+            effects.emit(compaction_start(reason))
+            effects.emit(compaction_failed(reason, message))
+        return Compacted(error=message)
+    effects.emit(compaction_start(reason))
+    try:
+        summary = _ask(plan, options, reason, effects)
+        result = _result(planned, plan, summary, effects.stamp)
+        if not planned.exact:
+            _refuse_growth(planned, plan, result)
+        entry = _entry(planned, result, effects.stamp)
+        line = json_line(entry)
+        if effects.commit is not None:
+            effects.commit(line)
+    except CompactorError as error:
+        effects.emit(compaction_failed(reason, str(error)))
+        return Compacted(error=str(error))
+    except KeyboardInterrupt:
+        effects.emit(compaction_aborted(reason))
+        return Compacted(aborted=True)
+    effects.emit(compaction_done(reason, result, will_retry=reason == "overflow"))
+    return Compacted(result=result, entry=entry, line=line, summary=summary)
+
+
+def summary_source(plan: CompactionPlan) -> SummarySource:
+    """The messages that a plan summarizes, without system messages."""
+    history, history_ids = _messages(plan, plan.history)
+    prefix, prefix_ids = _messages(plan, plan.turn_prefix)
+    return SummarySource(
+        history=history,
+        history_ids=history_ids,
+        prefix=prefix,
+        prefix_ids=prefix_ids,
+        previous_summary=plan.previous_summary,
+        earlier=_earlier_user_messages(plan) if plan.previous_summary is not None else (),
+        files=plan.files,
+    )
+
+
+def _earlier_user_messages(plan: CompactionPlan) -> list[Message]:
+    """The user's messages on the branch that are no longer in the context."""
+    projection = plan.measured.projection
+    shown = {projected.entry.index for projected in projection.entries}
+    gone = (e for e in projection.branch.entries if e.role == "user" and e.index not in shown)
+    return [message for entry in gone for message in entry_messages(entry, entry.body, exact=False)]
+
+
+def _messages(plan: CompactionPlan, span: range) -> tuple[list[Message], list[str]]:
+    messages: list[Message] = []
+    ids: list[str] = []
+    for n in span:
+        projected = plan.measured.projection.entries[n]
+        for message in projected.messages():
+            if message.role != "system":
+                messages.append(message)
+                ids.append(projected.entry.id)
+    return messages, ids
+
+
+def _ask(plan: CompactionPlan, options: SummaryOptions, reason: Reason, effects: Effects) -> SummaryText:
+    """Plays the summarizer's requests against the client."""
+
+    def observe(notice: Notice) -> None:
+        event = notice_event(notice, reason)
+        if event is not None:
+            effects.emit(event)
+        effects.observe(notice)
+
+    steps = summarize(summary_source(plan), options)
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(effects.client.complete(request, observe))
+    except StopIteration as done:
+        made: SummaryText = done.value
+        return made
+
+
+def _result(planned: Planned, plan: CompactionPlan, summary: SummaryText, stamp: EntryStamp) -> CompactionResult:
+    made = CompactionResult(
+        summary=summary.text,
+        first_kept_entry_id=plan.first_kept.id,
+        tokens_before=plan.tokens_before,
+        estimated_tokens_after=0,
+        files=plan.files,
+        usage=summary.usage,
+    )
+    return replace(made, estimated_tokens_after=_tokens_after(planned, _entry(planned, made, stamp)))
+
+
+def _entry(planned: Planned, result: CompactionResult, stamp: EntryStamp) -> dict[str, Any]:
+    projection = planned.measured.projection
+    has_system = any("system" in m.roles for m in planned.measured.measures)
+    system = replayed_system(projection.messages()) if has_system else None
+    leaf = planned.branch.leaf
+    return compaction_entry(result, stamp, leaf.id if leaf else "", system)
+
+
+def _tokens_after(planned: Planned, wire: dict[str, Any]) -> int:
+    """Tokens of the context that the new entry makes, message by message."""
+    line = json_line(wire)
+    entries = planned.branch.entries
+    entry = Entry(len(planned.session.entries), 0, "compaction", wire["id"], wire["parentId"], "", line, 0, len(line))
+    projection: Projection = project(Branch(entries=[*entries, entry]), exact=planned.exact)
+    after = measure(projection, planned.counter, exact=planned.exact)
+    return sum(m.tokens for m in after.measures)
+
+
+def _refuse_growth(planned: Planned, plan: CompactionPlan, result: CompactionResult) -> None:
+    """Refuses a summary that is not smaller than what it stands for.
+
+    Raises:
+        ReplyRejected: it is not.
+    """
+    spans = (*plan.history, *plan.turn_prefix)
+    replaced = sum(plan.measured.measures[n].tokens - plan.measured.measures[n].system_tokens for n in spans)
+    replaced += planned.counter.text(plan.previous_summary) if plan.previous_summary else 0
+    size = planned.counter.text(result.summary)
+    if size >= replaced:
+        raise ReplyRejected(
+            f"Summarization failed: the summary has {size} tokens and would replace {replaced}; it saves nothing"
+        )

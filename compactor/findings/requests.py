@@ -1,0 +1,104 @@
+"""Messages -> the user's requests, and how the turn of each ended.
+
+Takes messages; gives `Request` values in order: a user's text, what was done in its turn, and whether it was answered.
+A turn is answered when its last message is the assistant's text without a call. Messages before the first request
+belong to one that an earlier summary tells; it has an empty text.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compactor.findings.calls import Call
+from compactor.findings.commands import Commit
+from compactor.messages import Message
+
+SHORT_CHARS = 60
+"""A request up to this length that only says to go on needs the one before it to be understood."""
+
+_GO_ON = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|pls|alright|good|great|fine|and|now|just|then|commit(?: it| this)?|push)[,.! ]+)*"
+    r"(?:continue|go on|go ahead|proceed|carry on|keep going|resume|next|yes|yep|yeah|y|ok(?:ay)?|sure|do it|do that|again|try again|retry|same again|start"
+    r"|继续|好的?|可以|是的?|行|続けて|はい|weiter|ja|oui|continúa|sí|sigue)\b(?:.{0,40})$|.{0,40}\b(?:continue|proceed|carry on|go on|move on)(?: (?:to|with) .{0,40})?$",
+    re.IGNORECASE,
+)
+_ASKS_BACK = re.compile(r"[?？]\s*[\"'”*_)]*\s*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One message of the user and its turn."""
+
+    text: str
+    """Verbatim; empty for a turn whose request is not among the messages."""
+    message: int
+    entry_id: str
+    end: int
+    """Position after the last message of its turn."""
+    answered: bool
+    """True when the assistant ended the turn with a text."""
+    asks_back: bool
+    """True when that text ends in a question."""
+    answer: str
+    """The last text of the assistant in the turn; empty if there is none."""
+    answer_id: str
+    changed: tuple[tuple[str, int], ...] = ()
+    """Files that successful calls changed, each with how often."""
+    commits: tuple[str, ...] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        """True for "continue" and the like, which mean nothing without the request before."""
+        text = " ".join(self.text.split())
+        return len(text) <= SHORT_CHARS and _GO_ON.match(text) is not None
+
+
+def find_requests(
+    messages: Sequence[Message], entry_ids: Sequence[str], calls: Sequence[Call], commits: Sequence[Commit]
+) -> list[Request]:
+    """The requests of the user in order, with their turns."""
+    starts = [n for n, m in enumerate(messages) if m.role == "user" and m.text().strip()]
+    bounds = starts if starts and starts[0] == 0 else [0, *starts]
+    if not messages:
+        return []
+    found = []
+    for start, end in zip(bounds, [*bounds[1:], len(messages)], strict=True):
+        is_user = messages[start].role == "user" and bool(messages[start].text().strip())
+        turn = range(start, end)
+        if not is_user and not any(messages[n].role in ("assistant", "toolResult") for n in turn):
+            continue
+        found.append(_request(messages, entry_ids, turn, is_user=is_user, calls=calls, commits=commits))
+    return found
+
+
+def _request(
+    messages: Sequence[Message],
+    entry_ids: Sequence[str],
+    turn: range,
+    *,
+    is_user: bool,
+    calls: Sequence[Call],
+    commits: Sequence[Commit],
+) -> Request:
+    said = [n for n in turn if messages[n].role == "assistant" and messages[n].text().strip()]
+    last = next((messages[n] for n in reversed(turn) if messages[n].role in ("assistant", "toolResult", "user")), None)
+    answer = messages[said[-1]].text().strip() if said else ""
+    ended = last is not None and last.role == "assistant" and not last.tool_calls and bool(last.text().strip())
+    stopped = last is not None and last.stop_reason in ("aborted", "error", "length")
+    changed: dict[str, int] = {}
+    for call in calls:
+        if call.message in turn and call.is_change and call.outcome == "ok":
+            for path in call.paths:
+                changed[path] = changed.get(path, 0) + 1
+    return Request(
+        text=messages[turn.start].text().strip() if is_user else "",
+        message=turn.start,
+        entry_id=entry_ids[turn.start] if turn.start < len(entry_ids) else "",
+        end=turn.stop,
+        answered=ended and not stopped,
+        asks_back=_ASKS_BACK.search(answer) is not None,
+        answer=answer,
+        answer_id=entry_ids[said[-1]] if said and said[-1] < len(entry_ids) else "",
+        changed=tuple(changed.items()),
+        commits=tuple(c.line for c in commits if c.message in turn),
+    )

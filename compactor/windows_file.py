@@ -1,0 +1,53 @@
+"""Context windows of models, from a snapshot of the genai-prices catalogue that ships with the package.
+
+Reading the snapshot takes a millisecond; the catalogue itself is imported only for a model of a known provider that the
+snapshot lacks. `tests/data/record_windows.py` makes the snapshot.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+
+PROVIDER_ALIASES = {"openai-codex": "openai", "claude": "anthropic", "google-vertex": "google", "gemini": "google"}
+"""Provider names of agents that the catalogue spells otherwise."""
+
+_DATE = re.compile(r"[-@:]?(20\d{6}|20\d\d-\d\d-\d\d)(-v\d+(:\d+)?)?$|-latest$|:free$|-preview$")
+
+
+def window_of_model(provider: str | None, model: str | None) -> int | None:
+    """The context window in tokens, None if the catalogue does not know the model.
+
+    Args:
+        provider: as the session names it, or None if only the model is known.
+        model: the model's id; dates, `-latest` and a leading `provider/` may be there or not.
+    """
+    if not model:
+        return None
+    known: Mapping[str, Mapping[str, int]] = _snapshot()
+    at = PROVIDER_ALIASES.get(provider or "", provider)
+    for name in _spellings(model):
+        if at in known and name in known[at]:
+            return known[at][name]
+        prefix, _, rest = name.partition("/")
+        if rest and rest in known.get(PROVIDER_ALIASES.get(prefix, prefix), {}):
+            return known[PROVIDER_ALIASES.get(prefix, prefix)][rest]
+    if at in known or provider is None:
+        from compactor.clients.pricing import context_window
+
+        return context_window(at or "", model)
+    return None
+
+
+def _spellings(model: str) -> Iterator[str]:
+    """The model's id as written, then without its date or tag."""
+    yield model
+    short = _DATE.sub("", model)
+    if short != model:
+        yield short
+
+
+def _snapshot() -> dict[str, dict[str, int]]:
+    text = files("compactor").joinpath("model_windows.json").read_text(encoding="utf-8")
+    found: dict[str, dict[str, int]] = json.loads(text)["windows"]
+    return found

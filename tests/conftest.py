@@ -1,0 +1,26 @@
+"""What every test shares: no keys, no settings of the person who runs them, repeatable Hypothesis, and the corpus."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Nothing may cost money, and nobody's own Pi folder may change a result.
+for _name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"):
+    os.environ.pop(_name, None)
+
+# No time limit an example: the machine may be busy. No database: tests leave no files behind.
+settings.register_profile("compactor", deadline=None, database=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("compactor")
+
+CHECKOUT = Path(__file__).parents[1]
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of recorded sessions beside the checkout; the test is skipped where it is missing."""
+    if not (SHARED / "corpus").is_dir():
+        pytest.skip("skipped: no corpus")
+    return SHARED

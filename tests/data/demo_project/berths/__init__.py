@@ -1,0 +1,1 @@
+"""Berth bookings of a small marina."""
