@@ -49,7 +49,7 @@ def locked(fd: int, timeout_s: float) -> Iterator[bool]:
 def append_whole(fd: int, added: bytes, size: int) -> int:
     """Appends `added` and flushes the file to disk; gives 0, `FILE_CHANGED`, `WRITER_STOPPED` or an error number.
 
-    Signals that can wait do so until the outcome is known, so that nobody is told "stopped" about what was written.
+    Signals that can wait do so until the outcome is known: whoever is interrupted finds the file as it will stay.
 
     Args:
         fd: open for reading and appending, and locked.

@@ -55,7 +55,7 @@ _QUALIFIER = re.compile(
     r"|at a time"
     r"|no (?:more|longer|fewer|less) than|under \d|below \d|max(?:imum)?|up to \d|exactly|verbatim|as[- ]is"
     r"|word for word"
-    r"|everywhere|throughout|consistently|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
+    r"|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
     r"|on a (?:\w+ )?branch|first and then"
     r"|unchanged|untouched|intact|backwards?[- ]compatible|read[- ]only|private|secret|myself|approval|permission"
     r"|confirm(?:ation|ed)?"

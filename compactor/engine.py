@@ -10,7 +10,7 @@ from typing import Any
 
 from compactor.branch import Branch
 from compactor.entries import Entry, Session, SessionWarning
-from compactor.errors import CompactorError, ReplyRejected
+from compactor.errors import CompactorError, ModelAborted, ReplyRejected
 from compactor.events import (
     CompactionResult,
     EntryStamp,
@@ -138,12 +138,12 @@ def compact(planned: Planned, options: SummaryOptions, reason: Reason, effects: 
         line = json_line(entry)
         if effects.commit is not None:
             effects.commit(line)
+    except (KeyboardInterrupt, ModelAborted):
+        effects.emit(compaction_aborted(reason))
+        return Compacted(aborted=True)
     except CompactorError as error:
         effects.emit(compaction_failed(reason, str(error)))
         return Compacted(error=str(error))
-    except KeyboardInterrupt:
-        effects.emit(compaction_aborted(reason))
-        return Compacted(aborted=True)
     effects.emit(compaction_done(reason, result, will_retry=reason == "overflow"))
     return Compacted(result=result, entry=entry, line=line, summary=summary)
 

@@ -12,7 +12,8 @@ from compactor.cut_reasons import Reason, cut_reasons
 from compactor.decision import Decision, Outcome, decision, named
 from compactor.entries import SessionWarning
 from compactor.js_text import utf16_len
-from compactor.plan import CompactionPlan, Skip, find_cut
+from compactor.overflow import error_kind, is_overflow_message
+from compactor.plan import CUT_ROLES, CompactionPlan, Skip, find_cut
 from compactor.tokens import RESULT_MAX_CHARS, should_compact
 from compactor.traps import traps
 from compactor.wording import amount, listed
@@ -36,7 +37,7 @@ def explain(outcome: Outcome) -> Explanation:
         outcome: the plan and all that it was made from, as `engine.plan_session` gives them.
     """
     made, plan = decision(outcome), outcome.plan
-    reasons = [_trigger(made), _context(made)]
+    reasons = [_trigger(made), _context(made), *_failed_reply(made)]
     if isinstance(plan, CompactionPlan):
         reasons += [*cut_reasons(made, plan), *_summarized(made, plan), _unreachable(made, plan)]
     else:
@@ -63,6 +64,22 @@ def _trigger(made: Decision) -> Reason:
     if over:
         return Reason("trigger_over", f"Compaction is due: {figure}.")
     return Reason("trigger_under", f"Compaction is not due: {figure}.{manual}")
+
+
+def _failed_reply(made: Decision) -> Iterator[Reason]:
+    """What the newest reply says if it failed: an overflow calls for compaction, throttling only for patience."""
+    measures = made.measured.measures
+    at = next((n for n in range(len(measures) - 1, -1, -1) if "assistant" in measures[n].roles), None)
+    if at is None:
+        return
+    reply = next(m for m in made.measured.projection.entries[at].messages() if m.role == "assistant")
+    where = named(made.measured.projection.entries[at].entry)
+    if is_overflow_message(reply, made.settings.context_window):
+        text = "did not fit the model's window. An agent recovers by compacting (reason overflow) and asking again"
+        yield Reason("reply_overflowed", f"The request that {where} answers {text}.")
+    elif reply.stop_reason == "error" and error_kind(reply.error_message or "") in ("rate_limit", "overloaded"):
+        text = "was refused because of a limit on the rate or quota. That is no overflow: waiting helps, not compacting"
+        yield Reason("reply_throttled", f"The request that {where} answers {text}.")
 
 
 def _context(made: Decision) -> Reason:
@@ -149,13 +166,13 @@ def _nothing_text(made: Decision) -> str:
 
 def _nothing_cause(made: Decision) -> str:
     """Whether the budget takes everything, or no place to cut leaves anything."""
+    if all(CUT_ROLES.isdisjoint(made.measured.measures[n].roles) for n in made.tail):
+        return "No entry may start a kept tail."
     budget = f"The budget of {amount(made.budget_tokens, 'token')} to keep"
     if made.cut is not None and made.cut.crossing is not None:
         crossing = made.sized(made.cut.crossing)
         return f"{budget} is reached at {crossing}, and the nearest place to cut leaves no message before it."
-    if made.tokens(made.tail) < made.budget_tokens:
-        return f"{budget} is not reached."
-    return "No entry may start a kept tail."
+    return f"{budget} is not reached."
 
 
 def _smaller_budget_helps(made: Decision) -> bool:

@@ -63,7 +63,9 @@ _GAP = re.compile(r"\n[ \t]*\r?\n|\S")
 """A blank line, or something between two lines of prose that is not prose."""
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)")
-_BOLD_LINE = re.compile(r"\s*(?:\*\*|__)(?:[^*_]{1,80}:(?:\*\*|__)|(?:[^*_\s]+ ?){1,3}(?:\*\*|__)|[^*_]{1,80}(?:\*\*|__)\s*:)\s*$")
+_BOLD_LINE = re.compile(
+    r"\s*(?:\*\*|__)(?:[^*_]{1,80}:(?:\*\*|__)|(?:[^*_\s]+ ?){1,3}(?:\*\*|__)|[^*_]{1,80}(?:\*\*|__)\s*:)\s*$"
+)
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -168,7 +170,11 @@ def _split(text: str, unit: _Unit) -> Iterator[tuple[int, int]]:
     for stop in _STOP.finditer(body):
         while g < len(guarded) and guarded[g][1] <= stop.start():
             g += 1
-        inside = g < len(guarded) and guarded[g][0] < stop.start() and stop.end() < guarded[g][1]
+        inside = (
+            g < len(guarded)
+            and guarded[g][0] < stop.start()
+            and (stop.end() < guarded[g][1] or body[guarded[g][0]] == "`")
+        )
         if not inside and _ends_sentence(body, start, stop):
             yield from _pieces(text, unit.start + start, unit.start + stop.end())
             start = stop.end()

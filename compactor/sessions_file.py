@@ -74,7 +74,7 @@ def find_session(text: str, *, cwd: str, env: Mapping[str, str], session_dir: st
     mode = _mode(path)
     if mode is not None and stat.S_ISREG(mode):
         if not os.access(path, os.R_OK):
-            raise SessionError(f"{text}: the session file can't be read: permission denied; make it readable first")
+            raise SessionError(f"{text}: the session file can't be read: Permission denied; make it readable")
         return typed if os.path.abspath(typed) == os.path.abspath(path) else path
     if not text or _looks_like_path(text):
         raise SessionError(_not_a_file(text, mode))
@@ -206,7 +206,7 @@ def _mode(path: str) -> int | None:
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):
             return None
-        raise SessionError(f"{path}: the session file can't be read: {error.strerror}") from None
+        raise SessionError(f"{path}: the session file can't be read: {error.strerror}; make it readable") from None
 
 
 def _looks_like_path(text: str) -> bool:

@@ -49,20 +49,22 @@ def read_settings(project_dir: str | None, env: Mapping[str, str]) -> SettingsFi
 
 
 def read_settings_file(path: str) -> SettingsFile | None:
-    """The settings in the file at `path`, None if there is no such file; an empty file holds no settings.
+    """The settings in the file at `path`, None if there is none within reach; an empty file holds no settings.
 
     Raises:
         SettingsError: not a regular file, unreadable, or not a JSON object.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise SettingsError(f"{path}: expected a settings file, found something that is no regular file; remove it")
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # a session from elsewhere may name a folder that can't be, or is closed to us
+        return None
+    if not stat.S_ISREG(mode):
+        raise SettingsError(f"{path}: expected a settings file, found something that is no regular file; remove it")
+    try:
         with open(path, "rb") as file:
             text = file.read().decode("utf-8", "replace").removeprefix("\ufeff")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise SettingsError(
             f"{path}: the settings file can't be read: {reason}; make it readable or remove it"
         ) from None

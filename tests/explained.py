@@ -119,7 +119,7 @@ def reply(tokens: int = 10, *, usage: int = 0, **fields: Any) -> Row:
     """An assistant message; `usage` is the context size that the provider reported."""
     if usage:
         fields["usage"] = {"input": usage - 1, "output": 1, "totalTokens": usage}
-    return message("assistant", [{"type": "text", "text": words(tokens)}], stopReason="stop", **fields)
+    return message("assistant", [{"type": "text", "text": words(tokens)}], **{"stopReason": "stop", **fields})
 
 
 def call(*ids: str) -> Row:

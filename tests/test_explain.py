@@ -328,3 +328,24 @@ def test_real_sessions_are_explained_without_noise(path: pathlib.Path, keep: int
         assert codes & {"unreachable", "all_reachable"}
         assert 6 <= len(codes) <= 9
     assert len(found.warnings) <= 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"stopReason": "error", "errorMessage": "prompt is too long: 213462 tokens > 200000 maximum"}, "reply_overflowed"),
+        ({"stopReason": "error", "errorMessage": "ThrottlingException: Too many tokens, please wait"}, "reply_throttled"),
+        ({"stopReason": "error", "errorMessage": "401 invalid key"}, None),
+        ({"stopReason": "stop"}, None),
+    ],
+)
+def test_a_failed_newest_reply_is_told_apart_by_what_helps(fields: dict[str, str], code: str | None) -> None:
+    found = explained([user(), reply(**fields)])
+    codes = {r.code for r in found.explanation.reasons} & {"reply_overflowed", "reply_throttled"}
+    assert codes == ({code} if code else set())
+
+
+def test_only_the_newest_reply_is_looked_at_for_a_failure() -> None:
+    failed = reply(stopReason="error", errorMessage="prompt is too long: 213462 tokens > 200000 maximum")
+    found = explained([user(), failed, user(), reply()])
+    assert "reply_overflowed" not in {r.code for r in found.explanation.reasons}

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -285,7 +286,7 @@ import os, sys
 from compactor.errors import SessionError
 from compactor.sessions_file import find_session
 if os.geteuid() == 0:
-    os.seteuid(65534)
+    os.setuid(65534)
 for text in sys.argv[1:]:
     try:
         print("found", find_session(text, cwd="/", env={}))
@@ -295,20 +296,22 @@ for text in sys.argv[1:]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
-def test_a_file_or_folder_without_permission_is_refused_in_one_line(place: Place) -> None:
-    closed = place.cwd / "closed"
-    closed.mkdir()
-    path = place.add(ID_A, folder=place.cwd, name="a.jsonl")
-    os.chmod(path, 0)
-    os.chmod(closed, 0)
-    try:
-        run = [sys.executable, "-c", UNREADABLE, path, str(closed / "b.jsonl")]
+def test_a_file_or_folder_without_permission_is_refused_in_one_line() -> None:
+    with tempfile.TemporaryDirectory() as root:  # not below tmp_path, where nobody else may enter
+        os.chmod(root, 0o755)
+        closed = Path(root, "closed")
+        closed.mkdir()
+        path = Path(root, "a.jsonl")
+        path.write_text('{"type": "session", "id": "a"}')
+        os.chmod(path, 0)
+        os.chmod(closed, 0)
+        run = [sys.executable, "-c", UNREADABLE, str(path), str(closed / "b.jsonl")]
         done = subprocess.run(run, capture_output=True, text=True, check=True)
-    finally:
         os.chmod(closed, 0o700)
-    lines = done.stdout.splitlines()
-    assert len(lines) == 2, done.stderr
-    assert all("can't be read: " in line and "permission denied" in line.lower() for line in lines)
+    assert done.stdout.splitlines() == [
+        f"{path}: the session file can't be read: Permission denied; make it readable",
+        f"{closed / 'b.jsonl'}: the session file can't be read: Permission denied; make it readable",
+    ]
 
 
 @given(text=st.text(st.characters(), max_size=12))

@@ -1,7 +1,9 @@
 """Settings files are found where Pi has them, and a bad one is refused with its place."""
 
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -113,10 +115,39 @@ def test_a_pipe_in_the_place_of_the_file_is_refused_and_not_waited_for(tmp_path:
         read_settings_file(str(path))
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
-def test_a_path_that_no_file_can_have_is_refused_in_one_line(path: str) -> None:
-    with pytest.raises(SettingsError, match="can't be read"):
-        read_settings_file(path)
+@pytest.mark.parametrize("folder", ["a\0b", "\ud800", "x" * 5000, "", ".", "C:\\work"])
+def test_a_project_folder_that_is_not_on_this_machine_has_no_settings(tmp_path: Path, folder: str) -> None:
+    assert read_settings(os.path.join(tmp_path, folder), {"PI_CODING_AGENT_DIR": str(tmp_path)}).project is None
+
+
+FORBIDDEN = """
+import os, sys
+from compactor.errors import SettingsError
+from compactor.settings_file import read_settings_file
+if os.geteuid() == 0:
+    os.setuid(65534)
+for path in sys.argv[1:]:
+    try:
+        print(read_settings_file(path))
+    except SettingsError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_closed_file_is_refused_and_one_in_a_closed_folder_is_not_there() -> None:
+    with tempfile.TemporaryDirectory() as root:  # not below tmp_path, where nobody else may enter
+        path, closed = Path(root, "settings.json"), Path(root, "closed")
+        path.write_text("{}")
+        closed.mkdir()
+        for made, mode in ((path, 0), (closed, 0), (Path(root), 0o755)):
+            os.chmod(made, mode)
+        run = [sys.executable, "-c", FORBIDDEN, str(path), str(closed / "settings.json")]
+        done = subprocess.run(run, capture_output=True, text=True, check=True)
+        os.chmod(closed, 0o700)
+    file, in_folder = done.stdout.splitlines()
+    assert file == f"{path}: the settings file can't be read: Permission denied; make it readable or remove it"
+    assert in_folder == "None"
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))

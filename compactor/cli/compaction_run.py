@@ -3,7 +3,8 @@
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -14,11 +15,12 @@ from compactor.cli.inputs import SessionOptions, planned
 from compactor.cli.terminal import one_line, say, write_json, write_text
 from compactor.clients import ClientOptions, make_client
 from compactor.engine import Compacted, Effects, Planned, compact
-from compactor.events import EntryStamp, Event, Reason, json_line
+from compactor.events import CompactionResult, EntryStamp, Event, Reason, json_line
 from compactor.model import ModelClient, Notice, RetryScheduled, Streamed
 from compactor.plan import Skip
 from compactor.prompt_file import load_prompts
 from compactor.requests import SummaryOptions
+from compactor.wording import amount
 
 if TYPE_CHECKING:
     from compactor.entries import SessionWarning
@@ -82,7 +84,19 @@ def run(common: SessionOptions, options: CompactOptions) -> int:
         pins=not options.no_pins,
         exact=common.exact_pi,
     )
-    return _finish(compact(decided, summary_options, options.reason, effects), decided, options)
+    with _interrupts_as_before():
+        done = compact(decided, summary_options, options.reason, effects)
+    return _finish(done, decided, options)
+
+
+@contextmanager
+def _interrupts_as_before() -> Iterator[None]:
+    """Gives Ctrl-C back its effect, which writing takes from it."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _finish(done: Compacted, decided: Planned, options: CompactOptions) -> int:
@@ -98,13 +112,21 @@ def _finish(done: Compacted, decided: Planned, options: CompactOptions) -> int:
     if done.summary is not None:
         _warn(done.summary.warnings)
         if done.summary.pinned:
-            count = len(done.summary.pinned)
-            say(f"note: {count} constraint(s) of the user that the reply had lost were added word for word")
+            lost = amount(len(done.summary.pinned), "constraint")
+            say(f"note: added word for word, because the reply had lost it: {lost} of the user")
     where = f"appended to {decided.session.path}" if options.write else f"written to {options.output}"
     where = where if options.write or options.output else "nothing was written (see --write and --output)"
-    before, after = done.result.tokens_before, done.result.estimated_tokens_after
-    say(f"about {before:,} -> {after:,} tokens (estimated with {decided.counter.name}); {where}")
+    say(f"{_sizes(done.result, decided)}; {where}")
     return DONE
+
+
+def _sizes(result: CompactionResult, decided: Planned) -> str:
+    """The context before and after by one counter, and what the provider's usage made of it."""
+    before = amount(sum(measure.tokens for measure in decided.measured.measures), "token")
+    how = f"estimated with {decided.counter.name}"
+    if decided.context.usage_tokens:
+        how += f"; by the provider's usage {result.tokens_before:,} before"
+    return f"about {before} before, {result.estimated_tokens_after:,} after ({how})"
 
 
 def _client_options(options: CompactOptions) -> ClientOptions:

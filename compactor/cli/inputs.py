@@ -100,11 +100,16 @@ def settings_for(
         from compactor.windows_file import window_of_model
 
         window = window_of_model(model.provider, model.model_id)
-    files = read_settings(session.header.cwd, os.environ)
+    files = read_settings(_project_dir(session.header.cwd), os.environ)
     settings = resolve_settings(
         flags_of(options), project=files.project, user=files.user, model=model, catalogue_window=window
     )
     return settings, [SessionWarning(code=w.code, message=w.message) for w in settings.warnings]
+
+
+def _project_dir(cwd: str | None) -> str | None:
+    """The folder that the session names, if it is one here; a header may hold any text, or name another machine's."""
+    return cwd if cwd and os.path.isabs(cwd) and os.path.isdir(cwd) else None
 
 
 def flags_of(options: SessionOptions) -> Mapping[str, int | None]:

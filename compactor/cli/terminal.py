@@ -6,7 +6,8 @@ import sys
 import click
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_DELETE = re.compile("[\x7f-\x9f]")
+_RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What JSON lets stand in a string although a terminal acts on it."""
 
 
 def plain(text: str) -> str:
@@ -28,18 +29,23 @@ def one_line(text: str, width: int = 0) -> str:
 
 def say(text: str) -> None:
     """Talk: one line on standard error."""
-    click.echo(plain(text), err=True)
+    click.echo(one_line(text), err=True)
 
 
 def write_text(text: str) -> None:
-    """Data for people: text on standard output."""
-    click.echo(plain(text))
+    """Data for people: text on standard output; what its encoding lacks is shown as escapes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(plain(text).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def write_json(line: bytes) -> None:
-    """Data for programs: one JSON line on standard output; on a terminal C1 control characters are escaped."""
+    """Data for programs: one JSON line on standard output, always UTF-8, without byte order mark.
+
+    On a terminal control and direction characters are written as JSON escapes.
+    """
+    text = line.decode("utf-8", "replace").removeprefix("\ufeff").removesuffix("\n")
     if sys.stdout.isatty():
-        line = _DELETE.sub(lambda m: f"\\u{ord(m.group()):04x}", line.decode()).encode()
+        text = _RAW_IN_JSON.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
     stream = click.get_binary_stream("stdout")
-    stream.write(line if line.endswith(b"\n") else line + b"\n")
+    stream.write(text.encode() + b"\n")
     stream.flush()

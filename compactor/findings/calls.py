@@ -18,7 +18,9 @@ EDIT_TOOLS = frozenset(
 )
 WRITE_TOOLS = frozenset({"write", "write_file", "create", "create_file"})
 READ_TOOLS = frozenset({"read", "read_file", "view"})
-SHELL_TOOLS = frozenset({"bash", "shell", "exec", "exec_command", "run_command", "local_shell", "powershell", "terminal"})
+SHELL_TOOLS = frozenset(
+    {"bash", "shell", "exec", "exec_command", "run_command", "local_shell", "powershell", "terminal"}
+)
 """Names in small letters: Pi's own tools, and those that imported sessions of other agents use."""
 
 SHOWN_CHARS = 4000

@@ -8,11 +8,18 @@ result tells, never a guess from the text; the quoted line is verbatim.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from compactor.findings.calls import Call, Outcome
+from compactor.findings.calls import Call, exit_code
+
+Verdict = Literal["passed", "failed", "clean", "ran", "unknown"]
+"""`clean` and `ran`: it ended, its exit status is not known; with and without a word of error in the output."""
 
 MAX_COMMAND_CHARS = 160
-"""A longer command is a script; its start names it."""
+"""A longer command is a script, not a check."""
+
+MAX_SCRIPT_CHARS = 2000
+"""Of a longer script only the start is looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +28,7 @@ class CheckRun:
 
     command: str
     """As it was run, without a leading `cd` and what only filters its output."""
-    outcome: Outcome
+    verdict: Verdict
     line: str
     """The line of the result that says how it went, verbatim; empty if none does."""
     message: int
@@ -54,36 +61,76 @@ class Commit:
 
 
 _CHECK = re.compile(
-    r"(?:^|[\s;&|(/])(?:pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|playwright test|cypress run|rspec|phpunit|ctest"
-    r"|(?:go|cargo|dotnet|swift|mix|gradle|\./gradlew|mvn|bazel|deno|bun|zig|sbt|lein|flutter|dart|rake|rails|node --?) ?(?:test|build|check"
+    r"(?:^|[\s;&|(/])(?:pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|playwright test|cypress run"
+    r"|rspec|phpunit|ctest"
+    r"|(?:go|cargo|dotnet|swift|mix|gradle|\./gradlew|mvn|bazel|deno|bun|zig|sbt|lein|flutter|dart|rake|rails"
+    r"|node --?) ?(?:test|build|check"
     r"|vet|clippy|lint|analyze|verify|nextest|fmt --check)"
-    r"|(?:npm|pnpm|yarn|bun)(?: run)?(?: -\S+)* (?:test|t|build|check|lint|typecheck|type-check|tsc|ci|verify|validate)[\w:.-]*"
-    r"|make(?: -\S+)*(?: (?:test|check|build|lint|all|ci|verify)[\w-]*| *$)|just (?:test|check|build|lint|ci)\S*|tsc|tsgo|mypy|pyright|ruff|flake8|pylint"
-    r"|eslint|biome|prettier --check|black --check|isort --check|shellcheck|rubocop|golangci-lint|cmake --build|ninja|msbuild|xcodebuild"
+    r"|(?:npm|pnpm|yarn|bun)(?: run)?(?: -\S+)* (?:test|t|build|check|lint|typecheck|type-check|tsc|ci|verify"
+    r"|validate)[\w:.-]*"
+    r"|make(?: -\S+)*(?: (?:test|check|build|lint|all|ci|verify)[\w-]*| *$)|just (?:test|check|build|lint|ci)\S*"
+    r"|tsc|tsgo|mypy|pyright|ruff|flake8|pylint"
+    r"|eslint|biome|prettier --check|black --check|isort --check|shellcheck|rubocop|golangci-lint|cmake --build"
+    r"|ninja|msbuild|xcodebuild"
     r"|python\d? -m (?:pytest|unittest|mypy|compileall|build|ruff)|(?:\./|bash |sh )\S*tests?\S*\.sh)(?=$|[\s;&|)])"
 )
 _LEADING = re.compile(r"^\s*(?:(?:cd|pushd|export|source|set|\.) [^;&|\n]+(?:&&|;|\n)\s*|(?:[A-Z_][A-Z0-9_]*=\S* )+)+")
-_FILTER = re.compile(r"\s*(?:2>&1|2>/dev/null|>/dev/null|\|\s*(?:tail|head|grep|rg|cat|tee|less|sed|awk|wc)\b[^|&;]*|(?:;|&&)\s*echo\b[^;&|]*)(?=\s|$|\||;)")
+_PIPED = re.compile(
+    r"\s*(?:2>&1\s*|2>/dev/null\s*)?\|\s*(?:tail|head|grep|egrep|rg|cat|tee|less|sed|awk|wc|sort|uniq|jq)\b.*$",
+    re.MULTILINE,
+)
+_FAIL_COUNT = re.compile(
+    r"\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?\b(?! fixed))|\bFAILED?\b|\berror(?:\[\w+\]| TS\d+)"
+)
+_JOINT = re.compile(r"\s*(?:&&|;|\n)\s*")
+_REDIRECT = re.compile(r"\s*(?:2>&1|[12]?>\s*/dev/null|&>\s*/dev/null)")
 _VERDICTS = (
-    re.compile(r"\b\d+ (?:tests? )?(?:passed|failed|failing|passing|errors?|skipped|failures?|warnings?|problems?)\b", re.IGNORECASE),
-    re.compile(r"^(?:Tests?:|Test (?:Suites|Files)|test result:|Ran \d+ tests?|OK\b|FAILED\b|FAIL\b|ok\s|PASS\b|BUILD |Success|Found \d+|All (?:checks|tests|\w+ checks) pass)", re.IGNORECASE),
-    re.compile(r"no (?:issues|errors|problems)|all .{0,30}(?:passed|pass|clean|ok)\b|build (?:succeeded|failed|successful)|compiled? (?:successfully|with)|finished", re.IGNORECASE),
+    re.compile(
+        r"\b\d+ (?:tests? )?(?:passed|failed|failing|passing|errors?|skipped|failures?|warnings?|problems?)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:Tests?:|Test (?:Suites|Files)|test result:|Ran \d+ tests?|OK\b|FAILED\b|FAIL\b|ok\s|PASS\b|BUILD "
+        r"|Success|Found \d+|All (?:checks|tests|\w+ checks) pass)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"no (?:issues|errors|problems)|all .{0,30}(?:passed|pass|clean|ok)\b|build (?:succeeded|failed"
+        r"|successful)|compiled? (?:successfully|with)|finished",
+        re.IGNORECASE,
+    ),
 )
 _ERROR_LINE = re.compile(
-    r"\berror\b|\w(?:Error|Exception)\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\bpanic|traceback|not found|no such|denied|cannot|can't|could not|unable|refused"
+    r"\berror\b|\w(?:Error|Exception)\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\bpanic|traceback|not found|no such|denied"
+    r"|cannot|can't|could not|unable|refused"
     r"|timed? ?out|undefined|unexpected|invalid|unresolved|missing|✗|✘|×|\bERR!|assert|错误|失败",
     re.IGNORECASE,
 )
-_STRONG_ERROR = re.compile(r"\w*(?:Error|Exception)\b(?:\[\w+\])?:|\berror(?:\[\w+\]| TS\d+|:)|\bfatal:|\bpanicked|ERR!|^E\s{2,}\S|\bFAILED\b", re.IGNORECASE)
-_NOISE = re.compile(r"^\s*(?:at |\d+ \|Command exited|npm (?:ERR|error)! (?:A complete log|code|errno|path)|\[\d+ more|Traceback \(most|Command exited with code)")
-_QUIET = re.compile(r"^(?:grep|rg|ls|cat|test|\[|diff|which|find|fd|git (?:diff|grep|status|log|show)|command -v|type|pgrep|head|tail|wc|sed|awk)\b")
+_STRONG_ERROR = re.compile(
+    r"\w*(?:Error|Exception)\b(?:\[\w+\])?:|\berror(?:\[\w+\]| TS\d+|:)|\bfatal:|\bpanicked|ERR!|^E\s{2,}\S|\bFAILED\b",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^\s*(?:at |\d+ \|Command exited|npm (?:ERR|error)! (?:A complete log|code|errno|path)|\[\d+ more"
+    r"|Traceback \(most|Command exited with code)"
+)
+_QUIET = re.compile(
+    r"^(?:grep|rg|ls|cat|test|\[|diff|which|find|fd|git (?:diff|grep|status|log|show)|command -v|type|pgrep|head"
+    r"|tail|wc|sed|awk)\b"
+)
 _COMMIT = re.compile(r"^\[[^\]\n]{1,120} [0-9a-f]{7,40}\] .+$", re.MULTILINE)
 
 
 def short_command(command: str) -> str:
     """The command without leading `cd` and assignments and without what only filters its output, on one line."""
-    text = _FILTER.sub("", _LEADING.sub("", command[:2000])).strip()
-    return " ".join(text.split()) or " ".join(command[:2000].split())
+    text = _REDIRECT.sub("", _PIPED.sub("", _LEADING.sub("", command[:MAX_SCRIPT_CHARS]))).strip()
+    lines = (line.strip().rstrip(";") for line in (text or command[:MAX_SCRIPT_CHARS]).splitlines())
+    return " ".join("; ".join(line for line in lines if line).split())
+
+
+def _is_filtered(command: str) -> bool:
+    """True when the exit status is that of a pipe's last part, or of a later command."""
+    return _PIPED.search(command) is not None or ";" in command or "||" in command or "\n" in command.strip()
 
 
 def is_check(command: str) -> bool:
@@ -94,21 +141,36 @@ def is_check(command: str) -> bool:
 def latest_checks(calls: Sequence[Call]) -> list[CheckRun]:
     """The latest run of each check, in order of those runs."""
     last_change = max((call.message for call in calls if call.is_change and call.outcome == "ok"), default=-1)
+    good = succeeded(calls)
     runs: dict[str, CheckRun] = {}
     for call in calls:
         command = short_command(call.command) if call.is_shell else ""
         if not command or not is_check(command):
             continue
         runs.pop(command, None)
+        line = verdict_line(call) if call.outcome != "unknown" else ""
         runs[command] = CheckRun(
             command=command,
-            outcome=call.outcome,
-            line=verdict_line(call) if call.outcome != "unknown" else "",
+            verdict=_verdict(call, line),
+            line=line,
             message=call.message,
             entry_id=call.result_id or call.entry_id,
             stale=last_change > call.message,
         )
-    return list(runs.values())
+    return [run for run in runs.values() if run.verdict != "failed" or good.get(run.command, -1) <= run.message]
+
+
+def _verdict(call: Call, line: str) -> Verdict:
+    """What a result proves: a count of failures outweighs the exit status, and a filter's exit status proves nothing."""
+    if call.outcome == "unknown":
+        return "unknown"
+    if call.outcome == "failed" or (line and _FAIL_COUNT.search(line)):
+        return "failed"
+    if not _is_filtered(call.command):
+        return "passed"
+    if line and any(pattern.search(line) for pattern in _VERDICTS):
+        return "passed"
+    return "ran" if error_line(call.shown_result) else "clean"
 
 
 def verdict_line(call: Call) -> str:
@@ -140,19 +202,21 @@ def error_line(result: str) -> str:
 
 
 def succeeded(calls: Iterable[Call]) -> dict[str, int]:
-    """For each command and file the position of its last success."""
+    """For each command, each part of a command line, and each file the position of its last success."""
     last: dict[str, int] = {}
     for call in calls:
-        if call.outcome == "ok":
+        if call.outcome == "ok" and not (call.is_shell and _FAIL_COUNT.search(verdict_line(call))):
             for key in _keys(call):
                 last[key] = call.message
     return last
 
 
 def _keys(call: Call) -> tuple[str, ...]:
-    if call.is_shell:
-        return (short_command(call.command),)
-    return call.paths
+    if not call.is_shell:
+        return call.paths
+    command = short_command(call.command)
+    parts = tuple(part for part in _JOINT.split(command) if part)
+    return (command, *parts) if len(parts) > 1 else (command,)
 
 
 def open_problems(calls: Sequence[Call]) -> list[Problem]:
@@ -162,7 +226,7 @@ def open_problems(calls: Sequence[Call]) -> list[Problem]:
     for call in calls:
         if call.outcome != "failed":
             continue
-        for key in _keys(call):
+        for key in _keys(call)[:1]:
             if not key or good.get(key, -1) > call.message or (call.is_shell and _is_quiet(key, call)):
                 continue
             line = error_line(call.shown_result)
@@ -181,12 +245,7 @@ def open_problems(calls: Sequence[Call]) -> list[Problem]:
 
 def _is_quiet(command: str, call: Call) -> bool:
     """True for searches and tests, whose exit code 1 is an answer."""
-    return _QUIET.match(command) is not None and exit_is_one(call)
-
-
-def exit_is_one(call: Call) -> bool:
-    """True if the result says exit code 1."""
-    return "code 1" in call.result[-80:] and call.result[-80:].strip()[-6:] == "code 1"
+    return _QUIET.match(command) is not None and exit_code(call.result) == 1
 
 
 def commits(calls: Iterable[Call]) -> list[Commit]:

@@ -6,8 +6,10 @@ belong to one that an earlier summary tells; it has an empty text.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from compactor.findings.calls import Call
 from compactor.findings.commands import Commit
@@ -17,9 +19,12 @@ SHORT_CHARS = 60
 """A request up to this length that only says to go on needs the one before it to be understood."""
 
 _GO_ON = re.compile(
-    r"(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|pls|alright|good|great|fine|and|now|just|then|commit(?: it| this)?|push)[,.! ]+)*"
-    r"(?:continue|go on|go ahead|proceed|carry on|keep going|resume|next|yes|yep|yeah|y|ok(?:ay)?|sure|do it|do that|again|try again|retry|same again|start"
-    r"|继续|好的?|可以|是的?|行|続けて|はい|weiter|ja|oui|continúa|sí|sigue)\b(?:.{0,40})$|.{0,40}\b(?:continue|proceed|carry on|go on|move on)(?: (?:to|with) .{0,40})?$",
+    r"(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|pls|alright|good|great|fine|and|now|just|then|commit(?: it| this)?"
+    r"|push)[,.! ]+)*"
+    r"(?:continue|go on|go ahead|proceed|carry on|keep going|resume|next|yes|yep|yeah|y|ok(?:ay)?|sure|do it"
+    r"|do that|again|try again|retry|same again|start"
+    r"|继续|好的?|可以|是的?|行|続けて|はい|weiter|ja|oui|continúa|sí|sigue)\b(?:.{0,40})$|.{0,40}\b(?:continue"
+    r"|proceed|carry on|go on|move on)(?: (?:to|with) .{0,40})?$",
     re.IGNORECASE,
 )
 _ASKS_BACK = re.compile(r"[?？]\s*[\"'”*_)]*\s*$")
@@ -64,41 +69,54 @@ def find_requests(
     found = []
     for start, end in zip(bounds, [*bounds[1:], len(messages)], strict=True):
         is_user = messages[start].role == "user" and bool(messages[start].text().strip())
-        turn = range(start, end)
-        if not is_user and not any(messages[n].role in ("assistant", "toolResult") for n in turn):
+        if not is_user and not any(messages[n].role in ("assistant", "toolResult") for n in range(start, end)):
             continue
-        found.append(_request(messages, entry_ids, turn, is_user=is_user, calls=calls, commits=commits))
+        made = _within(calls, start, end)
+        turn = _Turn(messages, entry_ids, range(start, end))
+        found.append(_request(turn, made, _within(commits, start, end), is_user=is_user))
     return found
 
 
-def _request(
-    messages: Sequence[Message],
-    entry_ids: Sequence[str],
-    turn: range,
-    *,
-    is_user: bool,
-    calls: Sequence[Call],
-    commits: Sequence[Commit],
-) -> Request:
-    said = [n for n in turn if messages[n].role == "assistant" and messages[n].text().strip()]
-    last = next((messages[n] for n in reversed(turn) if messages[n].role in ("assistant", "toolResult", "user")), None)
+Placed = TypeVar("Placed", Call, Commit)
+
+
+def _within(found: Sequence[Placed], start: int, end: int) -> Sequence[Placed]:
+    """Those of a turn; they come in order of their messages."""
+    first = bisect_left(found, start, key=lambda one: one.message)
+    return found[first : bisect_left(found, end, lo=first, key=lambda one: one.message)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    messages: Sequence[Message]
+    entry_ids: Sequence[str]
+    span: range
+
+    def entry_id(self, position: int) -> str:
+        return self.entry_ids[position] if position < len(self.entry_ids) else ""
+
+
+def _request(turn: _Turn, calls: Sequence[Call], commits: Sequence[Commit], *, is_user: bool) -> Request:
+    messages, span = turn.messages, turn.span
+    said = [n for n in span if messages[n].role == "assistant" and messages[n].text().strip()]
+    last = next((messages[n] for n in reversed(span) if messages[n].role in ("assistant", "toolResult", "user")), None)
     answer = messages[said[-1]].text().strip() if said else ""
     ended = last is not None and last.role == "assistant" and not last.tool_calls and bool(last.text().strip())
     stopped = last is not None and last.stop_reason in ("aborted", "error", "length")
     changed: dict[str, int] = {}
     for call in calls:
-        if call.message in turn and call.is_change and call.outcome == "ok":
+        if call.is_change and call.outcome == "ok":
             for path in call.paths:
                 changed[path] = changed.get(path, 0) + 1
     return Request(
-        text=messages[turn.start].text().strip() if is_user else "",
-        message=turn.start,
-        entry_id=entry_ids[turn.start] if turn.start < len(entry_ids) else "",
-        end=turn.stop,
+        text=messages[span.start].text().strip() if is_user else "",
+        message=span.start,
+        entry_id=turn.entry_id(span.start),
+        end=span.stop,
         answered=ended and not stopped,
         asks_back=_ASKS_BACK.search(answer) is not None,
         answer=answer,
-        answer_id=entry_ids[said[-1]] if said and said[-1] < len(entry_ids) else "",
+        answer_id=turn.entry_id(said[-1]) if said else "",
         changed=tuple(changed.items()),
-        commits=tuple(c.line for c in commits if c.message in turn),
+        commits=tuple(commit.line for commit in commits),
     )

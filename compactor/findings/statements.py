@@ -12,7 +12,7 @@ from typing import Literal
 from compactor.messages import Message
 from compactor.sentences import Sentence, sentences
 
-StatementKind = Literal["decision", "open", "scope", "result", "value", "blocked"]
+StatementKind = Literal["decision", "open", "scope", "result", "value", "blocked", "goal"]
 
 MAX_STATEMENT_CHARS = 500
 """A longer sentence is not one statement."""
@@ -38,45 +38,92 @@ class Statement:
 
 
 _CHOICE = re.compile(
-    r"\b(?:decided|decision|chose|chosen|choose|opted|opting|went with|going with|go with|settled on|picked|rejected|ruled out|discarded|abandoned|dropped"
-    r"|in favou?r of|instead of|rather than|trade-?offs?|(?:best|right|cleanest|simplest|safest|better) (?:approach|option|solution|way|choice|fix)"
-    r"|stick(?:ing)? with|keep(?:ing)? the|over-?engineered|won't use|will not use|not worth|prefer(?:red)?|entschieden|statt|décidé|plutôt que|decidí|en lugar de)\b"
+    r"\b(?:decided|decision|chose|chosen|choose|opted|opting|went with|going with|go with|settled on|picked"
+    r"|rejected|ruled out|discarded|abandoned|dropped"
+    r"|in favou?r of|instead of|rather than|trade-?offs?|(?:best|right|cleanest|simplest|safest"
+    r"|better) (?:approach|option|solution|way|choice|fix)"
+    r"|stick(?:ing)? with|keep(?:ing)? the|over-?engineered|won't use|will not use|not worth|prefer(?:red)?"
+    r"|entschieden|statt|décidé|plutôt que|decidí|en lugar de)\b"
     r"|决定|选择(?:了|用)|采用|而不是|放弃了?|改用|採用|選ん"
 )
 _REASON = re.compile(
-    r"\b(?:because|since|so that|as (?:it|this|that|they|the)|due to|to avoid|in order to|the reason|otherwise|which (?:breaks|means|would|lets|avoids|keeps)|no (?:server|need|extra)|weil|damit|parce que|porque)\b|因为|由于|以免|避免|为了|ため"
+    r"\b(?:because|since|so that|as (?:it|this|that|they|the)|due to|to avoid|in order to|the reason|otherwise"
+    r"|which (?:breaks|means|would|lets|avoids|keeps)|no (?:server|need|extra)|weil|damit|parce que|porque)\b|因为"
+    r"|由于|以免|避免|为了|ため"
 )
 _RESULT = re.compile(
-    r"\b(?:root cause|the (?:real |actual |main |underlying )?(?:problem|issue|bug|cause|reason|culprit|fix|trick) (?:is|was|here)|turns out|it turned out|confirmed|verified|reproduced"
-    r"|discovered|found (?:that|the|a|it|out)|caused by|comes from|introduced (?:by|in|the)|regression|measured|benchmark|because of|this means|the key (?:is|point|insight)|works? because"
-    r"|note that|important(?:ly)?:|caveat|gotcha|fixed|implemented|passes|passed|fails|failed|finding)\b|原因|根因|发现|问题(?:是|在于|出在)|确认|原因は|分かりました"
+    r"\b(?:root cause|the (?:real |actual |main |underlying )?(?:problem|issue|bug|cause|reason|culprit|fix"
+    r"|trick) (?:is|was|here)|turns out|it turned out|confirmed|verified|reproduced"
+    r"|discovered|found (?:that|the|a|it|out)|caused by|comes from|introduced (?:by|in|the)|regression|measured"
+    r"|benchmark|because of|this means|the key (?:is|point|insight)|works? because"
+    r"|note that|important(?:ly)?:|caveat|gotcha|fixed|implemented|passes|passed|fails|failed|finding)\b|原因|根因"
+    r"|发现|问题(?:是|在于|出在)|确认|原因は|分かりました"
 )
-_STRONG_RESULT = re.compile(r"\broot cause|turns out|the (?:real |actual )?(?:problem|bug|cause|culprit) (?:is|was)|caused by|introduced the regression|原因|根因", re.IGNORECASE)
+_STRONG_RESULT = re.compile(
+    r"\broot cause|turns out|the (?:real |actual )?(?:problem|bug|cause|culprit) (?:is|was)|caused by"
+    r"|introduced the regression|原因|根因",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(
-    r"\b(?:todo|fixme|still (?:need|needs|have|has|to|open|missing|unfinished|failing|broken|left|not)|remaining|remains|left to (?:do|be)|(?:not|never) (?:yet )?(?:been )?(?:done|implemented|fixed|finished"
-    r"|started|written|migrated|addressed|resolved|merged|committed|updated|ported|wired)|not yet|hasn't been|haven't been|unfinished|incomplete|pending|to be done|follow-?ups?|outstanding"
-    r"|next(?: steps?| up|,|:| is| comes| i'll| we| phase)|as a next|afterwards|later (?:we|i)|needs to be (?:done|fixed|written|added|updated|migrated)|up next|then i(?:'ll| will)|noch (?:offen|nicht|zu)|reste à|falta)\b"
+    r"\b(?:todo|fixme|still (?:need|needs|have|has|to|open|missing|unfinished|failing|broken|left|not)|remaining"
+    r"|remains|left to (?:do|be)|(?:not|never) (?:yet )?(?:been )?(?:done|implemented|fixed|finished"
+    r"|started|written|migrated|addressed|resolved|merged|committed|updated|ported|wired)|not yet|hasn't been"
+    r"|haven't been|unfinished|incomplete|pending|to be done|follow-?ups?|outstanding"
+    r"|next(?: steps?| up|,|:| is| comes| i'll| we| phase)|as a next|afterwards|later (?:we|i)|needs to be (?:done"
+    r"|fixed|written|added|updated|migrated)|up next|then i(?:'ll| will)|noch (?:offen|nicht|zu)|reste à|falta)\b"
     r"|待办|尚未|还(?:没|未|需|要)|剩(?:余|下)|下一步|未完成|残り|未対応|次に"
 )
 _OPEN_LEAD = re.compile(
-    r"^(?:[\w' ]{0,30}\b)?(?:remaining|todo|to do|next(?: steps?)?|open (?:items|points|questions|issues|tasks)|still (?:open|to do|missing)|left|pending|follow-?ups?|not (?:done|started)|outstanding|plan|steps|unfinished|backlog)\b.{0,40}$|(?:待办|下一步|剩余|计划|未完成|残り|次のステップ).{0,8}$"
+    r"^(?:[\w' ]{0,30}\b)?(?:remaining|todo|to do|next(?: steps?)?|open (?:items|points|questions|issues|tasks)"
+    r"|still (?:open|to do|missing)|left|pending|follow-?ups?|not (?:done|started)|outstanding|plan|steps"
+    r"|unfinished|backlog)\b.{0,40}$|(?:待办|下一步|剩余|计划|未完成|残り|次のステップ).{0,8}$"
 )
 _SCOPE = re.compile(
-    r"\bnot (?:yet )?(?:been )?(?:checked|verified|tested|run|read|looked at|covered|examined|measured|reviewed|reproduced|included|touched)\b|\b(?:did|have|has|was|were|do|does|could|can)(?: not|n't) (?:yet )?(?:check|verif|test|run\b|read\b|look|cover|examin|measur|review|reproduc|confirm|touch|been (?:tested|checked|verified|run))"
-    r"|\b(?:didn’t|didn't|haven't) (?:check|verif|test|run|read|look|touch)\w*|\bonly (?:the \w+ \w+ (?:was|were) )?(?:checked|tested|looked|read|verified|ran|run|covers|covered|measured|the (?:first|english|happy|one)|on one)|\bwas only\b|\bwere only\b|\bonly .{1,40} (?:was|were) (?:tested|checked|verified|run|read|measured)"
-    r"|\b(?:untested|unverified|unchecked|unconfirmed)\b|\bwithout (?:running|testing|checking|verifying|reading)\b|\b(?:i |we )?(?:assum(?:e|ed|ing)|assumption)\b|\blimited to\b|\bran? (?:only )?once\b|\brun once\b|\bon one machine\b|\bskipped\b|\bcan't (?:test|verify|run|check)\b"
-    r"|^not (?:checked|verified|tested|covered|run|included)\b|\bout of scope\b|未(?:检查|测试|验证|运行|确认|覆盖)|没有?(?:检查|测试|验证|运行|确认)|只(?:检查|测试|验证|看|读)了|nicht (?:geprüft|getestet|verifiziert)|nur .{1,30} (?:geprüft|getestet)|未確認|未検証|テストしていません"
+    r"\bnot (?:yet )?(?:been )?(?:checked|verified|tested|run|read|looked at|covered|examined|measured|reviewed"
+    r"|reproduced|included|touched)\b|\b(?:did|have|has|was|were|do|does|could|can)(?: not|n't) (?:yet )?(?:check"
+    r"|verif|test|run\b|read\b|look|cover|examin|measur|review|reproduc|confirm|touch|been (?:tested|checked"
+    r"|verified|run))"
+    r"|\b(?:didn’t|didn't|haven't) (?:check|verif|test|run|read|look|touch)\w*|\bonly (?:the \w+ \w+ (?:was"
+    r"|were) )?(?:checked|tested|looked|read|verified|ran|run|covers|covered|measured|the (?:first|english|happy"
+    r"|one)|on one)|\bwas only\b|\bwere only\b|\bonly .{1,40} (?:was|were) (?:tested|checked|verified|run|read"
+    r"|measured)"
+    r"|\b(?:untested|unverified|unchecked|unconfirmed)\b|\bwithout (?:running|testing|checking|verifying"
+    r"|reading)\b|\b(?:i |we )?(?:assum(?:e|ed|ing)|assumption)\b|\blimited to\b|\bran? (?:only )?once\b"
+    r"|\brun once\b|\bon one machine\b|\bskipped\b|\bcan't (?:test|verify|run|check)\b"
+    r"|^not (?:checked|verified|tested|covered|run|included)\b|\bout of scope\b|未(?:检查|测试|验证|运行|确认"
+    r"|覆盖)|没有?(?:检查|测试|验证|运行|确认)|只(?:检查|测试|验证|看|读)了|nicht (?:geprüft|getestet|verifiziert)"
+    r"|nur .{1,30} (?:geprüft|getestet)|未確認|未検証|テストしていません"
 )
-_SCOPE_LEAD = re.compile(r"^(?:[\w' ]{0,20}\b)?(?:not (?:checked|verified|tested|covered|touched|run)|did(?:n't| not|n’t) (?:touch|check|test|run|verify)|untested|unverified|assumptions?|limitations?|caveats?|scope|out of scope|known (?:gaps|limits))\b.{0,60}$|(?:未(?:检查|测试|验证)|局限|限制|假设).{0,8}$")
+_SCOPE_LEAD = re.compile(
+    r"^(?:[\w' ]{0,20}\b)?(?:not (?:checked|verified|tested|covered|touched|run)|did(?:n't| not|n’t) (?:touch|check"
+    r"|test|run|verify)|untested|unverified|assumptions?|limitations?|caveats?|scope|out of scope|known (?:gaps"
+    r"|limits))\b.{0,60}$|(?:未(?:检查|测试|验证)|局限|限制|假设).{0,8}$"
+)
 _BLOCKED = re.compile(
-    r"\b(?:blocked (?:by|on|until)|is blocked|am blocked|waiting (?:for|on) (?:you|your|the user|approval|access|review|a decision|input|confirmation|credentials)|cannot (?:proceed|continue)|can't (?:proceed|continue)|unable to (?:proceed|continue)"
-    r"|need(?:s)? (?:your|the user's) (?:input|decision|confirmation|approval|help|go-ahead)|requires? (?:your|access|credentials|a decision)|before i can (?:continue|proceed)|stuck on)\b|被阻塞|无法继续|等待(?:你|用户|确认)"
+    r"\b(?:blocked (?:by|on|until)|is blocked|am blocked|waiting (?:for|on) (?:you|your|the user|approval|access"
+    r"|review|a decision|input|confirmation|credentials)|cannot (?:proceed|continue)|can't (?:proceed|continue)"
+    r"|unable to (?:proceed|continue)"
+    r"|need(?:s)? (?:your|the user's) (?:input|decision|confirmation|approval|help|go-ahead)|requires? (?:your"
+    r"|access|credentials|a decision)|before i can (?:continue|proceed)|stuck on)\b|被阻塞|无法继续|等待(?:你|用户"
+    r"|确认)"
 )
 _VALUE = re.compile(
-    r"https?://\S+|\bv?\d+\.\d+\.\d+\b|\b[0-9a-f]{7,40}\b(?<=[a-f0-9])|#[0-9a-fA-F]{6}\b|\b\d[\d,.]* ?(?:ms|sec(?:onds)?|s|min(?:utes)?|hours?|[kKMG]i?B|bytes|%|px|tokens|tests?|lines|rows|files|cases|errors|requests|retries|times)\b"
-    r"|\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b|\bport \d+\b|\b(?:from|to|=|is|at) \d[\d.,]*\b|\b(?:PR|MR|issue|ticket) ?#?\d+\b|\b[A-Z]{2,6}-\d+\b|\b\d{3} (?:error|response|status)|\breturns? \d{3}\b"
+    r"https?://\S+|\bv?\d+\.\d+\.\d+\b|\b[0-9a-f]{7,40}\b(?<=[a-f0-9])|#[0-9a-fA-F]{6}\b|\b\d[\d,.]* ?(?:ms"
+    r"|sec(?:onds)?|s|min(?:utes)?|hours?|[kKMG]i?B|bytes|%|px|tokens|tests?|lines|rows|files|cases|errors"
+    r"|requests|retries|times)\b"
+    r"|\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b|\bport \d+\b|\b(?:from|to|=|is|at) \d[\d.,]*\b|\b(?:PR|MR|issue"
+    r"|ticket) ?#?\d+\b|\b[A-Z]{2,6}-\d+\b|\b\d{3} (?:error|response|status)|\breturns? \d{3}\b"
 )
-_DONE_LEAD = re.compile(r"^(?:[\w' ]{0,20}\b)?(?:done|completed|changes|changed|implemented|fixed|verified|summary|what (?:i|was)|added|updated|created|results?)\b.{0,40}$")
+_GOAL = re.compile(
+    r"\b(?:the|our|my|overall|end|main|whole) (?:goal|aim|objective|purpose|target|point|idea)(?: (?:here"
+    r"|of (?:this|the) .{1,30}?))? (?:is|was)\b|^(?:goal|aim|objective|purpose)s?\s*:"
+    r"|\bi(?:'m| am) (?:trying|aiming|working) to\b|\bwe(?:'re| are) (?:trying|aiming|working) to\b"
+    r"|\bis meant to (?:end|result)|目标(?:是|：|:)|目的は|\b(?:ziel ist|l'objectif est|el objetivo es)\b"
+)
+_DONE_LEAD = re.compile(
+    r"^(?:[\w' ]{0,20}\b)?(?:done|completed|changes|changed|implemented|fixed|verified|summary|what (?:i|was)|added"
+    r"|updated|created|results?)\b.{0,40}$"
+)
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -116,9 +163,13 @@ def _kinds(sentence: Sentence, *, by_user: bool) -> Iterator[tuple[StatementKind
         return
     lead = sentence.lead.lower().strip(":： ")
     if _CHOICE.search(line):
-        weight = 3 * bool(_REASON.search(line)) + 1 + ("instead of" in line or "rather than" in line or "reject" in line)
+        weight = (
+            3 * bool(_REASON.search(line)) + 1 + ("instead of" in line or "rather than" in line or "reject" in line)
+        )
         yield "decision", weight
     if by_user:
+        if _GOAL.search(line):
+            yield "goal", 5
         if _VALUE.search(text):
             yield "value", 3
         return

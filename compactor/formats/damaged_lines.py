@@ -172,7 +172,8 @@ def _is_record(value: dict[str, Any], is_alone: bool, after: str) -> bool:
         return False
     if is_alone or ("id" in value and "parentId" in value):
         return True
-    return kind in ENTRY_TYPES and (not after or after.startswith("{"))
+    is_dated = "timestamp" in value or "id" in value  # as rows of version 1 and headers are
+    return kind in ENTRY_TYPES and is_dated and (not after or after.startswith("{"))
 
 
 def _links(gap: str) -> tuple[str, str | None] | None:

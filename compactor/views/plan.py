@@ -57,8 +57,16 @@ def plan_json(planned: Planned, explanation: Explanation, warnings: Sequence[Ses
         "plan": None if isinstance(plan, Skip) else _cut_json(plan),
         "skip": {"reason": plan.reason, "detail": plan.detail} if isinstance(plan, Skip) else None,
         "explanation": [{"code": r.code, "text": r.text} for r in explanation.reasons],
-        "warnings": [*map(warning_json, (*warnings, *planned.warnings, *explanation.warnings))],
+        "warnings": [*map(warning_json, told_warnings(planned, explanation, warnings))],
     }
+
+
+def told_warnings(
+    planned: Planned, explanation: Explanation, warnings: Sequence[SessionWarning]
+) -> list[SessionWarning]:
+    """All that may mislead: of the settings, of the file, of the plan; what the settings warned of is told once."""
+    told = {warning.code for warning in warnings}
+    return [*warnings, *planned.warnings, *(w for w in explanation.warnings if w.code not in told)]
 
 
 def session_json(session: Session) -> dict[str, Any]:

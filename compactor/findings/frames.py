@@ -1,0 +1,121 @@
+"""The fixed words around quotations, in English and in Chinese: all that a summary says by itself.
+
+Takes the name of a language; gives the frames. Headings are not here: they are English in every summary.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frames:
+    """Words of one language; each stands before or after a quotation."""
+
+    current: str
+    goes_on: str
+    none_open: str
+    goal: str
+    not_answered: str
+    asked_back: str
+    last_said: str
+    earlier: str
+    told_before: str
+    answered: str
+    no_answer: str
+    changed: str
+    committed: str
+    so_far: str
+    passed: str
+    failed: str
+    unknown: str
+    clean: str
+    ran: str
+    stale: str
+    no_result: str
+    lifted: str
+    user: str
+    assistant: str
+    tool: str
+    limits: str
+    partly_read: str
+    todo: str
+    other_branch: str
+    more: str
+    """`{n}` is a number."""
+    times: str
+    """Before a number."""
+
+
+ENGLISH = Frames(
+    current="Current request",
+    goes_on="It goes on from",
+    none_open="No request in this part is left unanswered (see Done); the current one comes after it.",
+    goal="Goal stated by the user",
+    not_answered="The current request has no final answer yet",
+    asked_back="The assistant's last reply asks",
+    last_said="last said",
+    earlier="Request",
+    told_before="from the previous summary",
+    answered="answered",
+    no_answer="no final answer seen",
+    changed="changed",
+    committed="committed",
+    so_far="For the current request so far",
+    passed="passed",
+    failed="failed",
+    unknown="requested, no result seen",
+    clean="ran, no error in the output shown, exit status not known",
+    ran="ran, exit status not known",
+    stale="files were changed after this run",
+    no_result="requested, not known to have run",
+    lifted="changed later by the user",
+    user="user said",
+    assistant="assistant said",
+    tool="tool result",
+    limits="Limits",
+    partly_read="Read only in part (the tool result was cut)",
+    todo="on the todo list",
+    other_branch="From another branch",
+    more="(+{n} more, left out for length)",
+    times="×",
+)
+
+CHINESE = Frames(
+    current="当前请求",
+    goes_on="承接自",
+    none_open="此部分没有未答复的请求(见 Done);当前请求在其后。",
+    goal="用户说明的目标",
+    not_answered="当前请求尚无最终答复",
+    asked_back="助手最后的回复在提问",
+    last_said="最后说",
+    earlier="请求",
+    told_before="来自之前的摘要",
+    answered="已答复",
+    no_answer="未见最终答复",
+    changed="已修改",
+    committed="已提交",
+    so_far="当前请求目前为止",
+    passed="通过",
+    failed="失败",
+    unknown="已请求,未见结果",
+    clean="已运行,所示输出无错误,退出状态未知",
+    ran="已运行,退出状态未知",
+    stale="此次运行后文件又有修改",
+    no_result="已请求,不确定是否执行",
+    lifted="用户后来更改",
+    user="用户说",
+    assistant="助手说",
+    tool="工具结果",
+    limits="局限",
+    partly_read="只读了一部分(工具结果被截断)",
+    todo="待办列表",
+    other_branch="来自另一分支",
+    more="(另有 {n} 条,因篇幅省略)",
+    times="×",
+)
+
+ALL_FRAMES = (ENGLISH, CHINESE)
+
+
+def frames_for(language: str) -> Frames:
+    """The frames for a conversation in this language (its English name); English where there are no others."""
+    return CHINESE if language == "Chinese" else ENGLISH

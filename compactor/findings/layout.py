@@ -1,0 +1,173 @@
+"""Sections -> the text of a summary, within a budget.
+
+Takes sections and a number of characters; gives Markdown with every heading of its kind once, in order. Constraints
+claim room first, the request next; then each section has its share, and what is left over goes round by importance.
+What does not fit is counted in a line of its section, never dropped silently.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compactor.findings.frames import Frames
+from compactor.findings.items import BLOCKED, CONTEXT, DECISIONS, DONE, GOAL, IN_PROGRESS, NEXT, Item, Sections
+from compactor.findings.quotes import clipped
+from compactor.js_text import utf16_len
+from compactor.model import RequestKind
+from compactor.summary import CONSTRAINTS
+
+EMPTY = "- (none)"
+
+_NUMBER = "1. "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Where the items of one section stand."""
+
+    headings: tuple[str, ...]
+    """Lines before the items; empty if they stand under the heading of the slot before."""
+    name: str
+    mark: str = "- "
+    """Before each item; `1. ` counts."""
+
+
+def _slot(heading: str, name: str, mark: str = "- ") -> Slot:
+    return Slot(headings=tuple(heading.split("\n")) if heading else (), name=name, mark=mark)
+
+
+_HISTORY = (
+    _slot("## Goal", GOAL),
+    _slot(f"## {CONSTRAINTS}", CONSTRAINTS),
+    _slot("## Progress\n### Done", DONE, "- [x] "),
+    _slot("### In Progress", IN_PROGRESS, "- [ ] "),
+    _slot("### Blocked", BLOCKED),
+    _slot("## Key Decisions", DECISIONS),
+    _slot("## Next Steps", NEXT, _NUMBER),
+    _slot("## Critical Context", CONTEXT),
+)
+_TURN_PREFIX = (
+    _slot("## Original Request", GOAL),
+    _slot("## Progress So Far", DONE, "- [x] "),
+    _slot("", IN_PROGRESS, "- [ ] "),
+    _slot("", BLOCKED),
+    _slot("## Context Needed to Continue", CONSTRAINTS),
+    _slot("", DECISIONS),
+    _slot("", NEXT),
+    _slot("", CONTEXT),
+)
+LAYOUTS: Mapping[RequestKind, tuple[Slot, ...]] = {
+    "history": _HISTORY,
+    "part": _HISTORY,
+    "merge": _HISTORY,
+    "branch": _HISTORY[:-1],
+    "turn_prefix": _TURN_PREFIX,
+}
+
+_SHARES = (
+    (GOAL, 0.25),
+    (IN_PROGRESS, 0.14),
+    (BLOCKED, 0.08),
+    (DECISIONS, 0.18),
+    (NEXT, 0.12),
+    (DONE, 0.18),
+    (CONTEXT, 0.2),
+)
+"""Of the room that the constraints leave; in the order in which sections take what is left over."""
+
+CERTAIN_RANK = 60
+"""Constraints from this rank on are certain or likely ones."""
+
+CONSTRAINT_SHARE = 0.85
+UNCERTAIN_SHARE = 0.35
+"""What all constraints, and what uncertain ones, may take of the budget at most."""
+
+LONE_SHARE = 1 / 3
+"""Only a constraint that takes more than this of the budget by itself is cut."""
+
+NOTE_CHARS = 48
+"""Room for the line that counts what was left out."""
+
+
+def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Frames) -> str:
+    """The summary.
+
+    Args:
+        sections: all items, without repeats.
+        kind: which headings it has.
+        budget_chars: UTF-16 units that it may have. Headings and certain constraints stand even if that is too little.
+        frames: the fixed words.
+    """
+    slots = LAYOUTS[kind]
+    names = [slot.name for slot in slots]
+    room = budget_chars - len(_text(slots, {}, {}, frames))
+    chosen: dict[str, list[Item]] = {name: [] for name in names}
+    chosen[CONSTRAINTS] = _constraints(sections[CONSTRAINTS], max(room, 0))
+    room -= sum(map(_cost, chosen[CONSTRAINTS]))
+    waiting = {name: sorted(sections[name], key=lambda item: -item.rank) for name in names if name != CONSTRAINTS}
+    room -= NOTE_CHARS * (1 + sum(bool(items) for items in waiting.values()))
+    shares = {name: share for name, share in _SHARES if name in waiting}
+    left = room
+    for name, share in shares.items():
+        left -= _take(waiting[name], chosen[name], min(left, int(share * room)))
+    for name in shares:
+        left -= _take(waiting[name], chosen[name], left)
+    omitted = {name: len(sections[name]) - len(items) for name, items in chosen.items()}
+    return _text(slots, chosen, omitted, frames)
+
+
+def _cost(item: Item) -> int:
+    return utf16_len(item.text) + len("- [x] \n")
+
+
+def _take(waiting: list[Item], chosen: list[Item], room: int) -> int:
+    """Moves the items that fit, best first, and gives the room they take."""
+    used = 0
+    rest = []
+    for item in waiting:
+        cost = _cost(item)
+        if used + cost <= room:
+            chosen.append(item)
+            used += cost
+        else:
+            rest.append(item)
+    waiting[:] = rest
+    return used
+
+
+def _constraints(items: Sequence[Item], room: int) -> list[Item]:
+    """The constraints that have room, the surest first; one that is too long by itself is cut with a mark."""
+    longest = int(LONE_SHARE * room)
+    chosen: list[Item] = []
+    used = 0
+    for item in sorted(items, key=lambda item: -item.rank):
+        cut = (
+            item
+            if utf16_len(item.text) <= longest
+            else Item(text=clipped(item.text, longest), rank=item.rank, order=item.order)
+        )
+        limit = CONSTRAINT_SHARE if item.rank >= CERTAIN_RANK else UNCERTAIN_SHARE
+        if used + _cost(cut) <= limit * room:
+            chosen.append(cut)
+            used += _cost(cut)
+    return chosen
+
+
+def _text(
+    slots: Sequence[Slot], chosen: Mapping[str, Sequence[Item]], omitted: Mapping[str, int], frames: Frames
+) -> str:
+    lines: list[str] = []
+    empty = False
+    for slot in slots:
+        if slot.headings:
+            lines += [EMPTY] if empty else []
+            lines += [""] if lines else []
+            lines += slot.headings
+            empty = True
+        items = sorted(chosen.get(slot.name, ()), key=lambda item: item.order)
+        marks = (f"{n}. " if slot.mark == _NUMBER else slot.mark for n in range(1, len(items) + 1))
+        lines += [mark + item.text for mark, item in zip(marks, items, strict=True)]
+        if omitted.get(slot.name):
+            lines.append(f"- {frames.more.format(n=omitted[slot.name])}")
+        empty = empty and not items and not omitted.get(slot.name)
+    lines += [EMPTY] if empty else []
+    return "\n".join(lines)
