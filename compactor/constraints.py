@@ -13,7 +13,7 @@ from typing import Literal
 
 from compactor.constraint_changes import lifts_something, same_topic
 from compactor.constraint_cues import english_strength
-from compactor.constraint_orders import CERTAIN, NONE, POSSIBLE
+from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE
 from compactor.constraint_words import other_strength
 from compactor.messages import Message
 from compactor.sentences import Sentence, sentences
@@ -22,6 +22,11 @@ ConstraintKind = Literal["action", "secrecy", "process", "preference", "output"]
 
 MAX_SENTENCE_CHARS = 1500
 """A longer run without an end of sentence was not typed as a rule."""
+
+MAX_POSSIBLE_CHARS = 300
+"""A longer sentence that is only possibly a rule is a story."""
+
+MAX_RUN_ONS = 8
 
 MAX_LISTED_CHARS = 600
 """A ban that ends in a colon takes its list along, up to this length."""
@@ -112,7 +117,7 @@ def _in_message(said: list[Sentence], text: str, position: int) -> Iterator[Cons
     """The constraints of one message; a list under a ban goes with the ban."""
     n = 0
     while n < len(said):
-        sentence = said[n]
+        sentence = _rule_behind(said[n])
         n += 1
         strength = _strength(sentence)
         if strength == NONE:
@@ -157,12 +162,38 @@ def _strength(sentence: Sentence) -> int:
         return CERTAIN
     if len(line) < 4 or (lifts_something(line) and not _BAN_WORD.search(line)):
         return NONE
-    strength = max(english_strength(line) if _LATIN.search(line) else NONE, other_strength(line))
-    if strength == POSSIBLE and len(line) > 300:
-        return NONE
-    return strength
+    strength = _line_strength(line)
+    if strength < LIKELY:
+        strength = max(strength, _run_on_strength(sentence.text))
+    return NONE if strength == POSSIBLE and len(line) > MAX_POSSIBLE_CHARS else strength
 
 
+def _run_on_strength(text: str) -> int:
+    """The strength of a rule typed behind something without a full stop; only a likely one counts."""
+    found = max((_line_strength(folded(text[start:])) for start in _run_ons(text)), default=NONE)
+    return found if found >= LIKELY else NONE
+
+
+def _rule_behind(sentence: Sentence) -> Sentence:
+    """The rule at the end of a very long run of words; the sentence itself if it is not long or holds no such rule."""
+    if len(sentence.text) <= MAX_POSSIBLE_CHARS:
+        return sentence
+    text = sentence.text
+    starts = [start for start in _run_ons(text) if _line_strength(folded(text[start:])) >= LIKELY]
+    return replace(sentence, text=text[starts[-1] :], start=sentence.start + starts[-1]) if starts else sentence
+
+
+def _run_ons(text: str) -> list[int]:
+    """Where a sentence may begin within the last part of a text without a full stop before it."""
+    first = max(0, len(text) - MAX_POSSIBLE_CHARS)
+    return [match.end() for match in _RUN_ON.finditer(text, first)][-MAX_RUN_ONS:]
+
+
+def _line_strength(line: str) -> int:
+    return max(english_strength(line) if _LATIN.search(line) else NONE, other_strength(line))
+
+
+_RUN_ON = re.compile(r"(?<=[^\s.!?:;,–—-])\s(?=[A-Z][a-z']*\s+\S+\s+\S|[\u3400-\u9fff]{4})")
 _LATIN = re.compile(r"[a-z]{2}")
 
 

@@ -12,6 +12,9 @@ from importlib.resources import files
 PROVIDER_ALIASES = {"openai-codex": "openai", "claude": "anthropic", "google-vertex": "google", "gemini": "google"}
 """Provider names of agents that the catalogue spells otherwise."""
 
+FIREWORKS_PREFIX = "accounts/fireworks/models/"
+"""Fireworks' own spelling of a model's id; the catalogue leaves it out."""
+
 _DATE = re.compile(r"[-@:]?(20\d{6}|20\d\d-\d\d-\d\d)(-v\d+(:\d+)?)?$|-latest$|:free$|-preview$")
 
 
@@ -40,7 +43,8 @@ def window_of_model(provider: str | None, model: str | None) -> int | None:
 
 
 def _spellings(model: str) -> Iterator[str]:
-    """The model's id as written, then without its date or tag."""
+    """The model's id as written, but for the prefix that says nothing, then without its date or tag."""
+    model = model.removeprefix(FIREWORKS_PREFIX)
     yield model
     short = _DATE.sub("", model)
     if short != model:

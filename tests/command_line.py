@@ -72,9 +72,9 @@ def saved(builder: SessionBuilder, folder: Path, name: str = "session.jsonl") ->
     return path
 
 
-def long_session(turns: int = 4, **builder: Any) -> SessionBuilder:
-    """A session that has something to summarize with 300 tokens to keep: in every turn a read, an edit and a reply."""
-    made = SessionBuilder(**builder)
+def long_session(turns: int = 4, start: SessionBuilder | None = None) -> SessionBuilder:
+    """A session, or the one at `start`, with so many turns more: a read, an edit and a reply, about 190 tokens each."""
+    made = start or SessionBuilder()
     for turn in range(turns):
         made.user(f"Turn {turn}: where is crane {turn}? " + "The harbor office asks for it today. " * 6)
         call = {"type": "toolCall", "id": f"call_{turn}", "name": "read", "arguments": {"path": f"crane{turn}.md"}}

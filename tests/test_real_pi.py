@@ -34,6 +34,8 @@ CORPUS = [
     if not path.name.startswith("events")
 ]
 REPLY = "## Goal\nMove the crane schedule to the new berth.\n\n## Next Steps\n1. Run the tide tests"
+COST = {"input": 0.5, "output": 0.25, "cacheRead": 0.125, "cacheWrite": 0, "total": 0.875}
+USAGE = {"input": 70, "output": 9, "cacheRead": 5, "cacheWrite": 0, "reasoning": 4, "totalTokens": 84, "cost": COST}
 CHANGED_BY_MIGRATION = ("id", "parentId", "firstKeptEntryId")
 """Pi makes ids for version 1 by chance."""
 
@@ -117,7 +119,8 @@ def run(*arguments: str | Path) -> str:
 
 def compact(path: Path, *options: str | Path, keep: int = 200, reply: str = REPLY) -> None:
     script = path.with_suffix(".replies.json")
-    script.write_text(json.dumps([reply]), encoding="utf-8")
+    message = {"content": [{"type": "text", "text": reply}], "stopReason": "stop", "usage": USAGE}
+    script.write_text(json.dumps([message]), encoding="utf-8")
     run("compact", path, "--client", "scripted", "--script", script, "--keep-recent-tokens", str(keep), *options)
 
 
@@ -149,7 +152,7 @@ def test_pi_and_compactor_take_turns_on_one_session(pi: RealPi, session: Path) -
     for turn in range(4):
         reply = f"## Goal\nTurn {turn} of the harbor work"
         if turn % 2:
-            theirs = pi.ask("compact", session, keep=100, reply=reply)
+            theirs = pi.ask("compact", session, keep=100, reply=reply, usage=USAGE)
             assert "error" not in theirs, theirs
         else:
             compact(session, "--write", keep=100, reply=reply)
@@ -169,12 +172,12 @@ def test_our_exact_entry_is_the_one_that_pi_writes(pi: RealPi, tmp_path: Path, c
     ours, theirs = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"
     ours.write_bytes(data)
     theirs.write_bytes(data)
-    answer = pi.ask("compact", theirs, keep=keep, reply=REPLY)
+    answer = pi.ask("compact", theirs, keep=keep, reply=REPLY, usage=USAGE)
     assert "error" not in answer, answer
     if theirs.read_bytes() == data:
         return
     compact(ours, "--write", "--exact-pi", keep=keep)
-    chance_or_time = {"id": None, "timestamp": None, "usage": None}
+    chance_or_time = {"id": None, "timestamp": None}
     found, wanted = (read_session(str(path)).entries[-1].wire() for path in (ours, theirs))
     for entry in (found, wanted):
         entry.get("systemMessage", {}).pop("timestamp", None)

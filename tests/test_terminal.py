@@ -52,7 +52,7 @@ def test_one_line_is_cut_at_the_width(width: int, expected: str) -> None:
 
 def hostile_session() -> SessionBuilder:
     """A session that tries to reach the terminal wherever its text is shown."""
-    builder = long_session(header={"cwd": f"/srv/{HOSTILE}", "id": HOSTILE})
+    builder = long_session(start=SessionBuilder(header={"cwd": f"/srv/{HOSTILE}", "id": HOSTILE}))
     builder.model_change(f"model{HOSTILE}", f"dock{HOSTILE}")
     builder.assistant("", {"type": "toolCall", "id": "c", "name": "read", "arguments": {"path": f"{HOSTILE}.md"}})
     builder.result("c", HOSTILE * 40)

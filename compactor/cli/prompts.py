@@ -14,7 +14,11 @@ def prompts_command(name: str | None, as_json: bool) -> None:
 
     if name is not None:
         prompts = load_prompts(name)
-        write_text(next(t.text for t in prompts.templates if t.name == prompts.history).strip())
+        text = next(t.text for t in prompts.templates if t.name == prompts.history).strip()
+        if as_json:
+            write_json(utf8(json_text({"name": prompts.name, "template": text})))
+        else:
+            write_text(text)
         return
     found = shipped_prompts()
     if as_json:

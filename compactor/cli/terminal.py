@@ -46,6 +46,4 @@ def write_json(line: bytes) -> None:
     text = line.decode("utf-8", "replace").removeprefix("\ufeff").removesuffix("\n")
     if sys.stdout.isatty():
         text = _RAW_IN_JSON.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
-    stream = click.get_binary_stream("stdout")
-    stream.write(text.encode() + b"\n")
-    stream.flush()
+    click.echo(text.encode())  # bytes, so that no other encoding is applied

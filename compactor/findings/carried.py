@@ -77,7 +77,7 @@ def with_previous(summaries: Sequence[str], newer: Digest, frames: Frames) -> Se
 
 def _is_over(newer: Digest) -> bool:
     """True when the request that the previous summary calls current is answered or replaced by now."""
-    return newer.asks or newer.continued_answered
+    return newer.asks or newer.opening_answered
 
 
 def _settled(item: Item, newer: Digest) -> bool:

@@ -161,7 +161,8 @@ def latest_checks(calls: Sequence[Call]) -> list[CheckRun]:
 
 
 def _verdict(call: Call, line: str) -> Verdict:
-    """What a result proves: a count of failures outweighs the exit status, and a filter's exit status proves nothing."""
+    """What a result proves: a count of failures outweighs the exit status, and a filter's exit status proves"
+    " nothing."""
     if call.outcome == "unknown":
         return "unknown"
     if call.outcome == "failed" or (line and _FAIL_COUNT.search(line)):

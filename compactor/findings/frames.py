@@ -18,6 +18,7 @@ class Frames:
     asked_back: str
     last_said: str
     earlier: str
+    worked: str
     told_before: str
     answered: str
     no_answer: str
@@ -54,6 +55,7 @@ ENGLISH = Frames(
     asked_back="The assistant's last reply asks",
     last_said="last said",
     earlier="Request",
+    worked="Work for the request",
     told_before="from the previous summary",
     answered="answered",
     no_answer="no final answer seen",
@@ -88,6 +90,7 @@ CHINESE = Frames(
     asked_back="助手最后的回复在提问",
     last_said="最后说",
     earlier="请求",
+    worked="为此请求所做的工作",
     told_before="来自之前的摘要",
     answered="已答复",
     no_answer="未见最终答复",

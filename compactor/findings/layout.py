@@ -65,11 +65,11 @@ LAYOUTS: Mapping[RequestKind, tuple[Slot, ...]] = {
 
 _SHARES = (
     (GOAL, 0.25),
-    (IN_PROGRESS, 0.14),
-    (BLOCKED, 0.08),
-    (DECISIONS, 0.18),
+    (IN_PROGRESS, 0.12),
+    (BLOCKED, 0.06),
+    (DONE, 0.24),
+    (DECISIONS, 0.16),
     (NEXT, 0.12),
-    (DONE, 0.18),
     (CONTEXT, 0.2),
 )
 """Of the room that the constraints leave; in the order in which sections take what is left over."""
@@ -83,6 +83,9 @@ UNCERTAIN_SHARE = 0.35
 
 LONE_SHARE = 1 / 3
 """Only a constraint that takes more than this of the budget by itself is cut."""
+
+LOW_RANK = 20
+"""What has less is shown only where all else had room."""
 
 NOTE_CHARS = 48
 """Room for the line that counts what was left out."""
@@ -104,13 +107,15 @@ def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Fr
     chosen[CONSTRAINTS] = _constraints(sections[CONSTRAINTS], max(room, 0))
     room -= sum(map(_cost, chosen[CONSTRAINTS]))
     waiting = {name: sorted(sections[name], key=lambda item: -item.rank) for name in names if name != CONSTRAINTS}
-    room -= NOTE_CHARS * (1 + sum(bool(items) for items in waiting.values()))
+    if sum(_cost(item) for items in waiting.values() for item in items) > room:
+        room -= NOTE_CHARS * (1 + sum(bool(items) for items in waiting.values()))
     shares = {name: share for name, share in _SHARES if name in waiting}
     left = room
     for name, share in shares.items():
-        left -= _take(waiting[name], chosen[name], min(left, int(share * room)))
-    for name in shares:
-        left -= _take(waiting[name], chosen[name], left)
+        left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
+    for least in (LOW_RANK, 0):
+        for name in shares:
+            left -= _take(waiting[name], chosen[name], left, least=least)
     omitted = {name: len(sections[name]) - len(items) for name, items in chosen.items()}
     return _text(slots, chosen, omitted, frames)
 
@@ -119,13 +124,13 @@ def _cost(item: Item) -> int:
     return utf16_len(item.text) + len("- [x] \n")
 
 
-def _take(waiting: list[Item], chosen: list[Item], room: int) -> int:
-    """Moves the items that fit, best first, and gives the room they take."""
+def _take(waiting: list[Item], chosen: list[Item], room: int, *, least: int) -> int:
+    """Moves the items of at least a rank that fit, best first, and gives the room they take."""
     used = 0
     rest = []
     for item in waiting:
         cost = _cost(item)
-        if used + cost <= room:
+        if item.rank >= least and used + cost <= room:
             chosen.append(item)
             used += cost
         else:

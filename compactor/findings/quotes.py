@@ -13,6 +13,9 @@ _SUMMARY_TAG = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
 _LEADING_MARKS = re.compile(r"^(?:#{1,6}\s+|(?:[-*_]\s*){3,}$)+")
 _BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
+MAX_PATH_CHARS = 48
+"""A longer path is shown by its last three parts."""
+
 SHORT_ID_CHARS = 8
 """Pi's entry ids have 8 characters; of longer ones the start is enough to find them."""
 
@@ -46,3 +49,11 @@ def code(text: str, max_chars: int) -> str:
 def reference(entry_id: str) -> str:
     """Where a finding comes from, ` [#entry]`; empty if the entry has no id."""
     return f" [#{one_line(entry_id)[:SHORT_ID_CHARS]}]" if entry_id else ""
+
+
+def short_path(path: str) -> str:
+    """The path, without its first folders if it is long; the engine lists all modified files in full."""
+    if len(path) <= MAX_PATH_CHARS:
+        return path
+    parts = path.replace("\\", "/").split("/")
+    return "…/" + "/".join(parts[-3:]) if len(parts) > 3 else path

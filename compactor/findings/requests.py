@@ -18,6 +18,8 @@ from compactor.messages import Message
 SHORT_CHARS = 60
 """A request up to this length that only says to go on needs the one before it to be understood."""
 
+TRIVIAL_CHARS = 8
+
 _GO_ON = re.compile(
     r"(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|pls|alright|good|great|fine|and|now|just|then|commit(?: it| this)?"
     r"|push)[,.! ]+)*"
@@ -50,6 +52,12 @@ class Request:
     changed: tuple[tuple[str, int], ...] = ()
     """Files that successful calls changed, each with how often."""
     commits: tuple[str, ...] = ()
+
+    @property
+    def is_trivial(self) -> bool:
+        """True for a word or two, or a command to the agent's program: nothing that would be missed."""
+        text = self.text
+        return len(text) < TRIVIAL_CHARS or (text.startswith("/") and " " not in text and "/" not in text[1:])
 
     @property
     def goes_on(self) -> bool:

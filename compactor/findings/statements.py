@@ -17,6 +17,9 @@ StatementKind = Literal["decision", "open", "scope", "result", "value", "blocked
 MAX_STATEMENT_CHARS = 500
 """A longer sentence is not one statement."""
 
+MIN_RESULT_CHARS = 25
+"""A shorter item under "Done:" tells nothing by itself."""
+
 MAX_TEXT_CHARS = 60_000
 """Of a longer message only start and end are read: nobody writes so much, it was pasted."""
 
@@ -107,12 +110,15 @@ _BLOCKED = re.compile(
     r"|access|credentials|a decision)|before i can (?:continue|proceed)|stuck on)\b|被阻塞|无法继续|等待(?:你|用户"
     r"|确认)"
 )
-_VALUE = re.compile(
-    r"https?://\S+|\bv?\d+\.\d+\.\d+\b|\b[0-9a-f]{7,40}\b(?<=[a-f0-9])|#[0-9a-fA-F]{6}\b|\b\d[\d,.]* ?(?:ms"
-    r"|sec(?:onds)?|s|min(?:utes)?|hours?|[kKMG]i?B|bytes|%|px|tokens|tests?|lines|rows|files|cases|errors"
-    r"|requests|retries|times)\b"
-    r"|\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b|\bport \d+\b|\b(?:from|to|=|is|at) \d[\d.,]*\b|\b(?:PR|MR|issue"
-    r"|ticket) ?#?\d+\b|\b[A-Z]{2,6}-\d+\b|\b\d{3} (?:error|response|status)|\breturns? \d{3}\b"
+_EXACT = re.compile(
+    r"https?://\S+|\bv?\d+\.\d+\.\d+\b|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b|#[0-9a-fA-F]{6}\b"
+    r"|\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b|\bport \d+\b"
+    r"|\b(?:PR|MR|issue|ticket) ?#?\d+\b|\b[A-Z]{2,6}-\d+\b|\breturns? \d{3}\b|\b\d{3} (?:error|response|status)"
+)
+_MEASURE = re.compile(
+    r"\b\d[\d,.]* ?(?:ms|sec(?:onds)?|s|min(?:utes)?|hours?|[kKMG]i?B|bytes|%|px|tokens|tests?|lines|rows|files"
+    r"|cases|errors|requests|retries|times)(?!\w)"
+    r"|\b(?:from|to|=|is|at) \d[\d.,]*\b"
 )
 _GOAL = re.compile(
     r"\b(?:the|our|my|overall|end|main|whole) (?:goal|aim|objective|purpose|target|point|idea)(?: (?:here"
@@ -124,6 +130,7 @@ _DONE_LEAD = re.compile(
     r"^(?:[\w' ]{0,20}\b)?(?:done|completed|changes|changed|implemented|fixed|verified|summary|what (?:i|was)|added"
     r"|updated|created|results?)\b.{0,40}$"
 )
+_PLAN_LEAD = re.compile(r"\bplan\b|\bsteps\b(?<!next steps)|计划")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -170,7 +177,7 @@ def _kinds(sentence: Sentence, *, by_user: bool) -> Iterator[tuple[StatementKind
     if by_user:
         if _GOAL.search(line):
             yield "goal", 5
-        if _VALUE.search(text):
+        if _EXACT.search(text):
             yield "value", 3
         return
     if _SCOPE.search(line) or _SCOPE_LEAD.match(lead):
@@ -178,10 +185,14 @@ def _kinds(sentence: Sentence, *, by_user: bool) -> Iterator[tuple[StatementKind
     elif _BLOCKED.search(line):
         yield "blocked", 4
     elif _OPEN_LEAD.match(lead) or _OPEN.search(line):
-        yield "open", 4 if _OPEN_LEAD.match(lead) else 3
+        yield "open", 4 if _OPEN_LEAD.match(lead) and not _PLAN_LEAD.search(lead) else 3
     elif _RESULT.search(line):
-        yield "result", 2 + 2 * bool(_STRONG_RESULT.search(line)) + bool(_VALUE.search(text))
-    elif _DONE_LEAD.match(lead):
-        yield "result", 2 + bool(_VALUE.search(text))
-    elif _VALUE.search(text):
-        yield "value", 1 + bool(_REASON.search(line))
+        yield "result", 2 + 2 * bool(_STRONG_RESULT.search(line)) + _has_value(text)
+    elif _DONE_LEAD.match(lead) and len(text) >= MIN_RESULT_CHARS:
+        yield "result", 1 + _has_value(text)
+    elif _has_value(text):
+        yield "value", 1 + bool(_EXACT.search(text))
+
+
+def _has_value(text: str) -> bool:
+    return _EXACT.search(text) is not None or _MEASURE.search(text) is not None

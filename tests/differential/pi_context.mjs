@@ -6,7 +6,7 @@
 //   open      what Pi rebuilds when it opens the file: entries, branch, messages, messages for a model, prepared cut
 //   answer    the figures of one case: leaf (position after the header, or null), keep, reserve, window; reads only
 //   continue  appends a user message as Pi does (`text`) and rebuilds
-//   compact   runs Pi's own compaction with a stub model that answers `reply`, and appends its entry
+//   compact   runs Pi's own compaction with a stub model that answers `reply` and reports `usage`, and appends its entry
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -22,9 +22,10 @@ const { convertToLlm } = await load("messages.js");
 const sha256 = (text) => createHash("sha256").update(text, "utf8").digest("hex");
 const sumTokens = (messages) => messages.reduce((sum, message) => sum + compaction.estimateTokens(message), 0);
 
-function stubModel(reply) {
-  const zero = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
-  const usage = { ...zero, totalTokens: 0, cost: zero };
+const PRICES = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+const NO_USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost: PRICES };
+
+function stubModel(reply, usage = NO_USAGE) {
   const message = { role: "assistant", content: [{ type: "text", text: reply }], stopReason: "stop", usage };
   const stub = { requests: 0 };
   stub.stream = async () => {
@@ -34,8 +35,8 @@ function stubModel(reply) {
   return stub;
 }
 
-async function runCompaction(preparation, reply) {
-  const stub = stubModel(reply);
+async function runCompaction(preparation, reply, usage) {
+  const stub = stubModel(reply, usage);
   const model = { id: "stub", provider: "stub" };
   const nothing = Array(5).fill(undefined);
   const result = await compaction.compact(preparation, model, ...nothing, stub.stream);
@@ -104,8 +105,11 @@ async function answer({ file, leaf, keep, reserve, window, reply }) {
   if (!preparation) return found;
   found.plan = planFields(preparation, entries);
   const done = await runCompaction(preparation, reply);
-  const entry = { type: "compaction", id: "made", parentId: leafEntry.id, timestamp: "2026-01-01T00:00:00.000Z", ...done };
-  const after = sessions.buildSessionProjection([...path, entry]).messages;
+  // In memory, so that Pi itself makes the entry: it adds the system message that is in force.
+  const header = { type: "session", version: sessions.CURRENT_SESSION_VERSION, id: "made" };
+  const manager = sessions.SessionManager.inMemory("/", undefined, [header, ...path]);
+  manager.appendCompaction(done.summary, done.firstKeptEntryId, done.tokensBefore, done.details, false, done.usage);
+  const after = manager.buildSessionProjection().messages;
   found.compaction = {
     requests: done.requests,
     summary: done.summary,
@@ -142,14 +146,14 @@ const operations = {
     manager.appendMessage({ role: "user", content: [{ type: "text", text }], timestamp: Date.now() });
     return rebuilt(manager, keep);
   },
-  compact: async ({ file, keep, reply }) => {
+  compact: async ({ file, keep, reply, usage }) => {
     const manager = sessions.SessionManager.open(file);
     const settings = { ...compaction.DEFAULT_COMPACTION_SETTINGS, keepRecentTokens: keep };
     const preparation = compaction.prepareCompaction(manager.getBranch(), settings);
     if (preparation) {
-      const done = await runCompaction(preparation, reply);
-      const { summary, firstKeptEntryId, tokensBefore, details, usage } = done;
-      manager.appendCompaction(summary, firstKeptEntryId, tokensBefore, details, false, usage);
+      const done = await runCompaction(preparation, reply, usage);
+      const { summary, firstKeptEntryId, tokensBefore, details } = done;
+      manager.appendCompaction(summary, firstKeptEntryId, tokensBefore, details, false, done.usage);
     }
     return rebuilt(manager, keep);
   },

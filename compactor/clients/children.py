@@ -1,0 +1,33 @@
+"""Child processes that do not outlive the call that started them."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any
+
+
+def own_group() -> dict[str, Any]:
+    """Arguments for `subprocess.Popen` that put the child into a process group of its own.
+
+    A Ctrl-C of the terminal then reaches only us, and `end` reaches whatever the child started.
+    """
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a child that was started with `own_group`, with all that it started, and closes its pipes."""
+    if process.poll() is None:
+        with suppress(OSError):
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
