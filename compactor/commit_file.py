@@ -80,7 +80,7 @@ def _write_apart(fd: int, added: bytes, size: int) -> int:
     """Has a process of its own write, which killing this one does not stop.
 
     The kernel gives up a long write half-way when its process is killed. The child shares the open file and with it the
-    lock, so nobody gets in between if this process ends first. Windows finishes a write that was begun.
+    lock, so nobody gets in between if this process ends first. Windows has no fork.
     """
     if sys.platform != "win32":
         with suppress(OSError):  # no more processes allowed

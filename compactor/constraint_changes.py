@@ -31,10 +31,14 @@ _LIFTS = re.compile(
 _WORD = re.compile(r"[^\W\d_](?:[\w'-]|\.(?=\w))+")
 _HAN_PAIR = re.compile("(?=([\u4e00-\u9fff]{2}))")
 _COMMON = re.compile(
-    r"(?:the|and|for|you|your|not|never|always|only|please|don't|can|now|from|until|say|further|notice|rest|session|this|that|these"
-    r"|those|with|without|use|any|all|are|was|will|would|must|should|may|one|more|before|after|each|every|make|sure|keep|about|rule"
-    r"|rules|forget|what|said|have|has|had|them|they|it's|just|but|also|let|into|out|than|then|when|want|need|its|our|who|how|still"
-    r"|anymore|longer|free|feel|ahead|okay|fine|ignore|earlier|previous|again|change|changed|mind|lifted|allowed|instead|actually"
+    r"(?:the|and|for|you|your|not|never|always|only|please|don't|can|now|from|until|say|further|notice|rest"
+    r"|session|this|that|these"
+    r"|those|with|without|use|any|all|are|was|will|would|must|should|may|one|more|before|after|each|every|make"
+    r"|sure|keep|about|rule"
+    r"|rules|forget|what|said|have|has|had|them|they|it's|just|but|also|let|into|out|than|then|when|want|need|its"
+    r"|our|who|how|still"
+    r"|anymore|longer|free|feel|ahead|okay|fine|ignore|earlier|previous|again|change|changed|mind|lifted|allowed"
+    r"|instead|actually"
     r"|no|to|is|in|on|it|me|my|of|or|if|an|as|at|be|by|do|so|up|we|us|go)$"
 )
 _COMMON_PAIRS = frozenset(("现在", "可以", "不要", "以后", "不用", "在可", "以后", "禁止", "必须", "之前", "规则"))
@@ -47,12 +51,10 @@ def lifts_something(line: str) -> bool:
     return len(line) <= MAX_LIFT_CHARS and not line.endswith(("?", "？")) and _LIFTS.match(line) is not None
 
 
-def same_topic(rule: str, lift: str) -> bool:
-    """True when a rule and a sentence that lifts something share a word that says what they are about."""
-    return len(rule) <= MAX_LIFT_CHARS and not _topic(rule).isdisjoint(_topic(lift))
-
-
-def _topic(line: str) -> frozenset[str]:
+def topic(line: str) -> frozenset[str]:
+    """The words that say what a sentence is about, as stems; none for one that is too long to be a rule."""
+    if len(line) > MAX_LIFT_CHARS:
+        return frozenset()
     pairs = frozenset(_HAN_PAIR.findall(line)) - _COMMON_PAIRS
     return pairs | {_stem(word) for word in _WORD.findall(line) if not _COMMON.match(word)}
 

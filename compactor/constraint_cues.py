@@ -8,7 +8,7 @@ languages in `constraint_words.py`.
 
 import re
 
-from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE, order_strength
+from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE, is_wish_without_verb, order_strength
 
 _CLAUSE = r"(?:^|[,;:(–—/]\s*|\s-+\s+|\b(?:and|but|so|then|or|also|please|pls|plz|because|again)\s+)"
 
@@ -76,6 +76,7 @@ _MUST = re.compile(
     r"|(?<!\bi)(?<!\bwe) (?:has to|have to|needs? to) (?:be\b|stay|remain|keep|work|pass|support|compile|run|have"
     r"|look|match|follow|go"
     r"|happen|come|fit|use|include|contain|start|end|always|only|never|not|continue|conform|comply|live|ask|get|stick)"
+    r"|\b(?!i\b|we\b|they\b|you\b|it\b|that\b|and\b|don't\b)\w+ (?:has|have) to \w"
     r"|\b(?:is|are|be) (?:to|supposed to|expected to|meant to) (?:be|stay|remain|keep|go|have|use|follow|always"
     r"|never|only)\b"
     r"|\b(?:requires?|needs?|takes?) (?:my|our|a|an|explicit|written|prior) (?:\w+ )?(?:ok|okay|approval|review"
@@ -131,6 +132,8 @@ _PREFER = re.compile(
     r"|\bi(?:'d like| would like| need| want| expect| demand) you to (?:keep|stay|stick|leave|use|avoid|be|respect"
     r"|follow|treat|wait|ask|never|always|only|not|answer"
     r"|reply|respond|write (?:all|every|your)|preserve|maintain|limit|work)\b"
+    r"|\bi(?:'d like| would like|'d want| want| expect| demand) (?!you\b|to\b|us\b|an?\b|the\b|it\b|that\b|this\b"
+    r"|some|more\b|what\b|your help)\w"
     r"|\bi(?:'d like| would like| need| want| expect| demand) (?!you\b|to\b|us\b)(?:\S+ ){1,6}?to (?:be|stay"
     r"|remain|have|keep|follow|use|look like|match|come|contain|start|end)\b"
     r"|\bi (?:would |do |really )?(?:only|just|always|never) want\b|\bi want (?:all|every|each|only|no|everything"
@@ -160,6 +163,9 @@ _NORM = re.compile(
     r"|as (?:it|they) (?:is|are)|untouched|unchanged|intact|in place|to me|secret|private|confidential|out of"
     r"|to yourself"
     r"|between us|under wraps|internal|backward|compatible)\b"
+    r"|\b(?:nowhere|nothing|no one|nobody|none) else\b|\bstays? (?:put|where)\b|\b(?:is|are) better than\b"
+    r"|\bi want (?:the|my|our|all) (?:\w+ ){1,3}?(?:\w+ed|written|in|as)\b|^my (?:taste|preference|rule"
+    r"|policy|habit|style|approach)\b"
     r"|\bbetween (?:us|you and me|the two of us)\b|\b(?:wh)?at matters\b|\bmatters? (?:more|most)\b"
     r"|\boff the record\b|\b(?:for your|your) eyes only\b|\b(?:strictly|internal) (?:only|confidential)\b"
     r"|\b(?:treat|consider|regard|count|handle) (?:\S+ ){1,8}?as\b"
@@ -277,4 +283,4 @@ def _statement_strength(main: str) -> int:
         return CERTAIN
     if _MUST.search(main) or _ASSURE.search(main) or _NORM.search(main) or _SHOULD.search(main):
         return LIKELY
-    return POSSIBLE if _NOMINAL.search(main) else NONE
+    return POSSIBLE if _NOMINAL.search(main) or is_wish_without_verb(main) else NONE

@@ -29,7 +29,9 @@ _STANDING = (
     r"|every|all|your|with)"
     r"|start (?:each|every|all|your)|end (?:each|every|all|your)|finish (?:each|every|all|your)|prefix|suffix"
     r"|append (?:each|every|to every)"
-    r"|quote|name|put|place|store|tag|label|group|phrase|structure|target|pretend|act as|back up|return only"
+    r"|quote|name|put|place|store|tag|label|group|phrase|stop and (?:ask|wait|tell|check)|(?:support"
+    r"|target) (?=.{0,40}\d)|structure|target|pretend"
+    r"|act as|back up|return only"
     r"|output only|reuse|always|only|strictly|exclusively"
 )
 _STANDING_IMPERATIVE = re.compile(r"(?:" + _STANDING + r")\b")
@@ -56,7 +58,7 @@ _QUALIFIER = re.compile(
     r"|no (?:more|longer|fewer|less) than|under \d|below \d|max(?:imum)?|up to \d|exactly|verbatim|as[- ]is"
     r"|word for word"
     r"|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
-    r"|on a (?:\w+ )?branch|first and then"
+    r"|on a (?:\w+ )?branch|first and then|early|often|regularly|frequently"
     r"|unchanged|untouched|intact|backwards?[- ]compatible|read[- ]only|private|secret|myself|approval|permission"
     r"|confirm(?:ation|ed)?"
     r"|sign-?off|short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
@@ -71,8 +73,9 @@ _QUALIFIER = re.compile(
     r"|offline)\b|n't\b"
 )
 _GENERIC_QUALIFIER = re.compile(
-    r"\b(?:before (?!we\b|i\b|that\b|this\b)|after (?!we\b|i\b|that\b|this\b|all\b)|first,? (?:then|second"
-    r"|and then|before|\w+ second|\w+ later)|tests? first"
+    r"\b(?:before (?!we\b|i\b|that\b|this\b)|after (?!we\b|i\b|that\b|this\b|all\b)|first,? (?:and \w+ (?:after"
+    r"|second|later|last)|then|second"
+    r"|and then|before|\w+ second|\w+ later)|, then \w|tests? first"
     r"|as (?!well|soon|you|far|i\b|we\b|it\b|is\b|much|to\b)|for (?:everything|all|every|each)|from (?:every|all"
     r"|any)|in (?:every|all|each|any)|(?:wherever|whenever|where|when) (?:you|possible|in doubt)"
     r"|with every|as if|at the (?:top|end|start|beginning|bottom)|last resort)\b"
@@ -88,6 +91,7 @@ _NOT_IMPERATIVE = re.compile(
     r"|create|remove|delete|update|change|read|open|continue|check out|look)\b"
 )
 _SHAPED = re.compile(
+    r"(?:show|list|put|give|mention|state|write|present) (?!me\b)(?:[\w-]+ ){1,4}first\b(?! so)|"
     r"(?:give|state|express|specify|measure|report|write|log|store|print|show|format|display|list|note|record"
     r"|quote|provide|present|return|produce|emit) (?:[\w-]+ ){0,4}(?:in|as|for|to) \w"
     r"|(?:explain|describe|phrase|word) (?:[\w-]+ ){0,4}(?:as|like|for|in|simply|briefly)\b|(?:skip|strip|omit"
@@ -115,6 +119,16 @@ _MODAL_SHAPE = re.compile(
     r"|inside|outside|without"
     r"|be|is to|are to|may|can|should|must|leaves?|enters?|without|until|unless|before|after|except|from|for|on|at)\b"
 )
+
+_PHRASE = re.compile(
+    r"(?!errors? in|bug|crash|typo|issue)[\w-]+(?: [\w-]+){0,2} (?:in|as|with|for|under|by|sorted|kept|written|wrapped"
+    r"|named|ordered) [\w -]{3,40}[.!]$"
+)
+
+
+def is_wish_without_verb(main: str) -> bool:
+    """True for a short phrase such as "error strings in lower case", which names a thing and how it should be."""
+    return _PHRASE.match(main) is not None and not (_NOT_IMPERATIVE.match(main) or _TASK_IMPERATIVE.match(main))
 
 
 def order_strength(main: str, *, conditional: bool) -> int:

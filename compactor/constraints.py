@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from compactor.constraint_changes import lifts_something, same_topic
+from compactor.constraint_changes import lifts_something, topic
 from compactor.constraint_cues import english_strength
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE
 from compactor.constraint_words import other_strength
@@ -51,20 +51,44 @@ class Constraint:
     """Position of the message with that sentence."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lift:
+    """A sentence of the user that gives leave or takes a rule back."""
+
+    text: str
+    """Exactly as written."""
+    message: int
+    """Position of the message in the list that was searched."""
+    topic: frozenset[str]
+    """What it is about."""
+
+
 def find_constraints(messages: Sequence[Message]) -> list[Constraint]:
     """The constraints that the user stated in these messages, in order of their first appearance."""
     found: list[Constraint] = []
     for position, message in enumerate(messages):
-        if message.role != "user":
-            continue
-        text = message.text()
-        if not text.strip():
-            continue
-        said = sentences(text)
-        for sentence in said:
-            found = _with_changes(found, sentence.text, position)
-        found += _in_message(said, text, position)
-    return _merged(found)
+        if message.role == "user":
+            text = message.text()
+            found += _in_message(sentences(text), text, position)
+    lifts = find_lifts(messages)
+    return _merged([_changed(rule, lifts) for rule in found] if lifts else found)
+
+
+def find_lifts(messages: Sequence[Message]) -> list[Lift]:
+    """The sentences by which the user lifts or changes an earlier rule, in order."""
+    return [
+        Lift(text=sentence.text, message=position, topic=topic(folded(sentence.text)))
+        for position, message in enumerate(messages)
+        if message.role == "user"
+        for sentence in sentences(message.text())
+        if lifts_something(folded(sentence.text))
+    ]
+
+
+def lifted_by(rule: str, lifts: Sequence[Lift]) -> Lift | None:
+    """The first of these sentences that is clearly about this rule, or None."""
+    about = topic(folded(rule)) if lifts else frozenset()
+    return next((lift for lift in lifts if not about.isdisjoint(lift.topic)), None)
 
 
 def missing_constraints(constraints: Sequence[Constraint], summary_text: str) -> list[Constraint]:
@@ -89,8 +113,9 @@ def constraints_in_summary(summary_text: str) -> list[str]:
             continue
         if not level or not line.strip() or _NOTHING.match(line.strip()) or _RULE_LINE.match(line):
             continue
-        if _SUMMARY_ITEM.match(line) or not items or line[:1] not in " \t":
-            items.append(_SUMMARY_ITEM.sub("", line, count=1).strip())
+        if not items or line[:1] not in " \t" or _SUMMARY_ITEM.match(line):
+            mark = _SUMMARY_ITEM.match(line)
+            items.append(line[mark.end() if mark else 0 :].strip())
         else:
             items[-1] += " " + line.strip()
     return items
@@ -247,17 +272,10 @@ def _kind(line: str) -> ConstraintKind:
 _BAN_WORD = re.compile(r"\b(?:never|don't|do not|must|only|not|always)\b|不要|禁止|必须")
 
 
-def _with_changes(found: list[Constraint], sentence: str, position: int) -> list[Constraint]:
-    """The constraints found so far, those marked that this later sentence clearly lifts."""
-    line = folded(sentence)
-    if not found or not lifts_something(line):
-        return found
-    return [
-        replace(rule, changed_by=sentence, changed_in=position)
-        if rule.changed_by is None and same_topic(folded(rule.text), line)
-        else rule
-        for rule in found
-    ]
+def _changed(rule: Constraint, lifts: Sequence[Lift]) -> Constraint:
+    """The constraint, marked if a sentence behind it in the talk lifts it."""
+    lift = lifted_by(rule.text, [lift for lift in lifts if lift.message > rule.message])
+    return rule if lift is None else replace(rule, changed_by=lift.text, changed_in=lift.message)
 
 
 def _merged(found: list[Constraint]) -> list[Constraint]:

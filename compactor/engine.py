@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compactor.branch import Branch
-from compactor.entries import Entry, Session, SessionWarning
+from compactor.entries import Entry
 from compactor.errors import CompactorError, ModelAborted, ReplyRejected
 from compactor.events import (
     CompactionResult,
@@ -23,43 +23,22 @@ from compactor.events import (
     compaction_start,
     json_line,
     notice_event,
+    with_position,
 )
-from compactor.measure import Measured, measure
+from compactor.measure import measure
 from compactor.messages import Message
 from compactor.model import ModelClient, Notice
-from compactor.plan import CompactionPlan, Skip, plan_compaction
+from compactor.plan import CompactionPlan, Skip
+from compactor.planned import Planned
 from compactor.projection import Projection, entry_messages, project, replayed_system
 from compactor.requests import SummaryOptions
-from compactor.settings import CompactionSettings
 from compactor.summarizer import SummarySource, SummaryText, summarize
-from compactor.tokens import ContextTokens, Counter, context_tokens, should_compact
 
 Emit = Callable[[Event], None]
 Observe = Callable[[Notice], None]
 
 SKIP_MESSAGES = {"already_compacted": "Already compacted"}
 """Pi 1.6.0 agent-session.js words this reason so; the others are told in full."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """A session with everything that a decision needs."""
-
-    session: Session
-    branch: Branch
-    measured: Measured
-    context: ContextTokens
-    settings: CompactionSettings
-    triggers: bool
-    """True when the context is over the threshold and compaction is enabled."""
-    plan: CompactionPlan | Skip
-    counter: Counter
-    exact: bool
-
-    @property
-    def warnings(self) -> list[SessionWarning]:
-        """What was wrong with the file and its entries."""
-        return [*self.session.warnings, *self.measured.warnings]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,32 +66,6 @@ class Effects:
     """Told of progress and retries, besides the events."""
     commit: Callable[[bytes], None] | None = None
     """Writes the entry's line before the end event says that it worked; None if nothing is written."""
-
-
-def plan_branch(
-    session: Session, branch: Branch, counter: Counter, settings: CompactionSettings, *, exact: bool = False
-) -> Planned:
-    """The plan of a branch of the session, whether or not the trigger fires."""
-    measured = measure(project(branch, exact=exact), counter, exact=exact)
-    context = context_tokens(measured.projection, measured.measures, counter)
-    plan = plan_compaction(measured, settings, context, exact=exact)
-    triggers = should_compact(
-        context.tokens,
-        context_window=settings.context_window,
-        reserve_tokens=settings.reserve_tokens,
-        enabled=settings.enabled,
-    )
-    return Planned(
-        session=session,
-        branch=branch,
-        measured=measured,
-        context=context,
-        settings=settings,
-        triggers=triggers,
-        plan=plan,
-        counter=counter,
-        exact=exact,
-    )
 
 
 def compact(planned: Planned, options: SummaryOptions, reason: Reason, effects: Effects) -> Compacted:
@@ -146,6 +99,28 @@ def compact(planned: Planned, options: SummaryOptions, reason: Reason, effects: 
         return Compacted(error=str(error))
     effects.emit(compaction_done(reason, result, will_retry=reason == "overflow"))
     return Compacted(result=result, entry=entry, line=line, summary=summary)
+
+
+def write_problem(planned: Planned) -> str | None:
+    """Why an entry at the end of the file would not mean what the plan says; None if it would.
+
+    In version 1 the last row is always the leaf, and a position must not depend on who reads a damaged file. An id that
+    stands for a missing one is not in the file, so nothing can refer to it.
+    """
+    session, leaf = planned.session, planned.branch.leaf
+    if isinstance(planned.plan, Skip) or leaf is None:
+        return None
+    todo = "open the session in Pi once, which writes it anew, and run again"
+    if session.header.version < 2:
+        if leaf.index + 1 < len(session.entries):
+            return f"expected the newest entry as the leaf, for version 1 has no branches; found #{leaf.index}; {todo}"
+        if session.warnings:
+            return f"expected a file of version 1 without damage, found: {session.warnings[0].message}; {todo}"
+    made = {w.entry_id for w in session.warnings if w.code == "missing_id"}
+    for entry in (leaf, planned.plan.first_kept):
+        if entry.id in made:
+            return f"expected an id to refer to, found none on line {entry.line}; {todo}"
+    return None
 
 
 def summary_source(plan: CompactionPlan) -> SummarySource:
@@ -219,7 +194,10 @@ def _entry(planned: Planned, result: CompactionResult, stamp: EntryStamp) -> dic
     has_system = any("system" in m.roles for m in planned.measured.measures)
     system = replayed_system(projection.messages()) if has_system else None
     leaf = planned.branch.leaf
-    return compaction_entry(result, stamp, leaf.id if leaf else "", system)
+    entry = compaction_entry(result, stamp, leaf.id if leaf else "", system)
+    if planned.session.header.version < 2 and isinstance(planned.plan, CompactionPlan):
+        return with_position(entry, planned.plan.first_kept.index + 1)
+    return entry
 
 
 def _tokens_after(planned: Planned, wire: dict[str, Any]) -> int:
@@ -229,7 +207,10 @@ def _tokens_after(planned: Planned, wire: dict[str, Any]) -> int:
     entry = Entry(len(planned.session.entries), 0, "compaction", wire["id"], wire["parentId"], "", line, 0, len(line))
     projection: Projection = project(Branch(entries=[*entries, entry]), exact=planned.exact)
     after = measure(projection, planned.counter, exact=planned.exact)
-    return sum(m.tokens for m in after.measures)
+    total = sum(m.tokens for m in after.measures)
+    # The recorded answers of Pi leave the system message out of this figure, Pi's own event does not:
+    # docs/estimated-tokens-after.md.
+    return total - sum(m.system_tokens for m in after.measures) if planned.exact else total
 
 
 def _refuse_growth(planned: Planned, plan: CompactionPlan, result: CompactionResult) -> None:

@@ -163,6 +163,16 @@ def compaction_entry(
     return entry
 
 
+def with_position(entry: dict[str, Any], position: int) -> dict[str, Any]:
+    """The entry for a file of version 1, whose ids are made anew on every reading: only a position lasts.
+
+    Args:
+        entry: a compaction entry.
+        position: of the first kept entry among all rows of the file, the header being 0; Pi 1.6.0 migrateV1ToV2.
+    """
+    return {**entry, "firstKeptEntryIndex": position}
+
+
 def system_json(system: Message, milliseconds: int) -> dict[str, Any]:
     """A system message in wire names."""
     made: dict[str, Any] = {"role": "system", "content": system.text()}

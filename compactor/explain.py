@@ -12,7 +12,6 @@ from compactor.cut_reasons import Reason, cut_reasons
 from compactor.decision import Decision, Outcome, decision, named
 from compactor.entries import SessionWarning
 from compactor.js_text import utf16_len
-from compactor.overflow import error_kind, is_overflow_message
 from compactor.plan import CUT_ROLES, CompactionPlan, Skip, find_cut
 from compactor.tokens import RESULT_MAX_CHARS, should_compact
 from compactor.traps import traps
@@ -73,6 +72,10 @@ def _failed_reply(made: Decision) -> Iterator[Reason]:
     if at is None:
         return
     reply = next(m for m in made.measured.projection.entries[at].messages() if m.role == "assistant")
+    if reply.stop_reason not in ("error", "length") and measures[at].usage_tokens <= made.settings.context_window:
+        return
+    from compactor.overflow import error_kind, is_overflow_message  # its patterns take long to compile
+
     where = named(made.measured.projection.entries[at].entry)
     if is_overflow_message(reply, made.settings.context_window):
         text = "did not fit the model's window. An agent recovers by compacting (reason overflow) and asking again"

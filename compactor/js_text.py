@@ -10,6 +10,8 @@ from decimal import Decimal
 from json.encoder import encode_basestring as _quote
 from typing import Any
 
+import msgspec
+
 MAX_ARRAY_INDEX = 2**32 - 2
 """Keys that are canonical integers up to this come first in an object (ECMA-262 OrdinaryOwnPropertyKeys)."""
 
@@ -137,6 +139,34 @@ def json_text(value: Any) -> str:
 
 
 _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _COMMA = map(_Written, "}[],")
+
+
+def json_units(value: Any) -> int:
+    """UTF-16 units of `json_text(value)`.
+
+    A flat object, as most tool calls have, is measured by msgspec, which writes its strings and small integers as
+    JavaScript does; the order of the keys does not matter for the length.
+    """
+    if type(value) is dict and _is_flat(value):
+        try:
+            written = _encode(value)
+        except UnicodeEncodeError:  # a lone surrogate
+            return utf16_len(json_text(value))
+        return len(written) if written.isascii() else utf16_len(written.decode())
+    return utf16_len(json_text(value))
+
+
+def _is_flat(value: dict[str, Any]) -> bool:
+    """True when all members are texts, small integers, booleans or null."""
+    for member in value.values():
+        kind = type(member)
+        if kind is not str and kind is not bool and member is not None:
+            if kind is not int or not -MAX_SAFE_INTEGER <= member <= MAX_SAFE_INTEGER:
+                return False
+    return True
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 def _scalar_text(value: Any) -> str:

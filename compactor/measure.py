@@ -4,7 +4,6 @@ Takes a projection and a counter; gives one small `EntryMeasure` an entry. By de
 whose call does not stand before them: providers refuse a request that holds one.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,15 +11,11 @@ import msgspec
 
 from compactor.entries import SessionWarning
 from compactor.file_ops import file_calls
-from compactor.js_text import utf16_len
 from compactor.messages import Message
 from compactor.projection import ProjectedEntry, Projection
-from compactor.tokens import RESULT_MAX_CHARS, Counter, EntryMeasure, PiCounter, usable_usage
+from compactor.tokens import RESULT_MAX_CHARS, Counter, EntryMeasure, PiCounter, message_units, usable_usage
 
 _NOTHING = EntryMeasure()
-_WIDE = re.compile("[\u0590-\uffff\U00010000-\U0010ffff]")
-_SAMPLE_CHARS = 4000
-"""Scripts are judged by the start of a text: enough to tell, and a bounded cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +50,8 @@ def measure(projection: Projection, counter: Counter, *, exact: bool = False) ->
             measures[n] = _NOTHING
             entries[n] = ProjectedEntry(entry, entries[n].edit, True, False)
             continue
-        seen.update(found.calls)
+        if found.calls:
+            seen.update(found.calls)
     kept = Projection(entries=entries, branch=projection.branch, newest_reset=projection.newest_reset)
     return Measured(projection=kept, measures=measures, warnings=warnings)
 
@@ -78,33 +74,32 @@ _SILENT_TYPES = frozenset({"model_change", "thinking_level_change", "usage", "cu
 
 def _measure_message(message: Message, counter: Counter) -> EntryMeasure:
     role = message.role
-    tokens = counter.message(message)
+    units = message_units(message)
+    tokens = units.pi_tokens if counter.name == PiCounter.name else counter.message(message)
     if role == "toolResult":
-        length = utf16_len(message.text("")) if tokens * 4 >= RESULT_MAX_CHARS or counter.name != PiCounter.name else 0
         return EntryMeasure(
             tokens=tokens,
             roles=_role(role),
             results=(message.tool_call_id,) if message.tool_call_id is not None else (),
             files=file_calls(message) if message.nested_calls is not None else (),
-            cut_chars=max(0, length - RESULT_MAX_CHARS),
-            images=_images(message),
-            wide_chars=_wide_chars(message.text("")),
+            cut_chars=max(0, units.text - RESULT_MAX_CHARS),
+            images=units.images,
+            wide_chars=units.wide,
         )
     if role == "assistant":
         calls = message.tool_calls
         return EntryMeasure(
             tokens=tokens,
             roles=_role(role),
-            calls=tuple(call.id for call in calls if call.id is not None) if calls else (),
+            calls=tuple([call.id for call in calls if call.id is not None]) if calls else (),
             files=file_calls(message) if calls else (),
             usage_tokens=usable_usage(message),
-            thinking_chars=sum(utf16_len(b.thinking or "") for b in message.blocks if b.type == "thinking"),
-            wide_chars=_wide_chars(message.text()),
+            thinking_chars=units.thinking,
+            wide_chars=units.wide,
         )
     if role == "system":
         return EntryMeasure(tokens=tokens, system_tokens=tokens, roles=_role(role))
-    text = message.summary or message.output or message.text()
-    return EntryMeasure(tokens=tokens, roles=_role(role), images=_images(message), wide_chars=_wide_chars(text))
+    return EntryMeasure(tokens=tokens, roles=_role(role), images=units.images, wide_chars=units.wide)
 
 
 _ROLES: dict[str, tuple[str, ...]] = {}
@@ -113,17 +108,6 @@ _ROLES: dict[str, tuple[str, ...]] = {}
 def _role(role: str) -> tuple[str, ...]:
     """One shared tuple a role: a large session has few roles and many entries."""
     return _ROLES.setdefault(role, (role,)) if len(_ROLES) < 64 else (role,)
-
-
-def _images(message: Message) -> int:
-    return 0 if isinstance(message.content, str) else sum(b.type == "image" for b in message.content or ())
-
-
-def _wide_chars(text: str) -> int:
-    if text.isascii():
-        return 0
-    sample = text[:_SAMPLE_CHARS]
-    return len(_WIDE.findall(sample)) * len(text) // len(sample)
 
 
 def _join(parts: Sequence[EntryMeasure]) -> EntryMeasure:

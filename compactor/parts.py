@@ -7,7 +7,7 @@ goes on in the next one, with a mark at both ends.
 from collections.abc import Iterable, Iterator, Sequence
 
 from compactor.js_text import utf8
-from compactor.prompt import neutralise
+from compactor.tags import neutralise
 from compactor.transcript import SEPARATOR
 
 BYTES_PER_TOKEN = 3

@@ -7,7 +7,6 @@ a spelling mistake costs no model call. Source for the tags: Pi 1.6.0 compaction
 """
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from compactor.js_text import utf8
 from compactor.model import RequestKind
 from compactor.prompt_template import CheckedTemplates, check_templates, render, used_templates
 from compactor.summary import SECTIONS, SectionSet
+from compactor.tags import neutralise
 
 Role = Literal["history", "update", "turn_prefix", "branch", "merge"]
 ROLES: tuple[Role, ...] = ("history", "update", "turn_prefix", "branch", "merge")
@@ -53,13 +53,6 @@ PREVIOUS_NOTE = (
     "that still holds."
 )
 """Added where there is a previous summary and the rendered text does not speak of its block."""
-
-_TAGS = "(?:conversation|previous-summary|part-summary|read-files|modified-files)"
-_LIVE_TAG = re.compile(
-    # A name straight after `<`, or after a slash, makes a tag in any case. After blanks alone it may be a comparison
-    # in source code, so there the tag must end or go on with an attribute.
-    rf"<(?=(?i:{_TAGS}(?![\w-])|\s*+/\s*+{_TAGS}(?![\w-])|\s++{_TAGS}(?:\s*+/?+\s*+>|\s++[\w:.-]++\s*+=)))"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,11 +244,3 @@ def conversation_block(transcript: str) -> str:
 def previous_summary_block(text: str) -> str:
     """The block that shows a previous summary; the caller has made the text safe with `neutralise`."""
     return f"<previous-summary>\n{text}\n</previous-summary>\n\n"
-
-
-def neutralise(text: str) -> str:
-    """The text with the `<` of tags that could close or fake our blocks written as `&lt;`; all else is unchanged.
-
-    Any case counts, with blanks or attributes inside the tag. Doing it twice changes nothing more.
-    """
-    return _LIVE_TAG.sub("&lt;", text) if "<" in text else text

@@ -30,13 +30,16 @@ _CODE_LINE = re.compile(
     re.VERBOSE,
 )
 _FRAME = re.compile(r"\s*File \".*\", line \d+")
-_CODE_END = re.compile(r"[(){}=].*[;{}]\s*$")
+_BRACKET = re.compile(r"[(){}=]")
 _BOX = re.compile("[─-╿▀-▟⠀-⣿]")
-_WORD_RUN = re.compile(r"(?:[A-Za-z'’]+,?[ ]){5}|[\u3040-\u30ff\u3400-\u9fff]{6}")
+_WORD_RUN = re.compile(r"(?:[A-Za-z'’]{1,30},?[ ]){5}|[\u3040-\u30ff\u3400-\u9fff]{6}")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = re.compile(r"[^\W\d_]")
 _SYMBOLS = re.compile(r"[{}\[\]<>=|\\/_$#@^~+*&%]")
 _SPACES = re.compile(r"\s")
+
+JUDGED_CHARS = 400
+"""So much of the start and of the end of a line is looked at."""
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -61,7 +64,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
         if _FRAME.match(text, spans[n - 1][0]) and n and line[:1] in " \t":
             continue
         edge = n in (0, len(spans) - 1) and _WORD_RUN.search(line) is not None
-        item = LIST_MARK.match(line) is not None and not _CODE_END.search(line)
+        item = LIST_MARK.match(line) is not None and not _ends_like_code(line)
         if edge or item or not is_code_like(line):
             yield start, end
 
@@ -113,8 +116,10 @@ def _closing_tags(text: str) -> dict[str, list[int]]:
 
 
 def is_code_like(line: str) -> bool:
-    """True for a line that looks like code, a log, a stack trace, a table or a diagram."""
-    if _CODE_LINE.match(line) or _BOX.search(line) or _CODE_END.search(line):
+    """True for a line that looks like code, a log, a stack trace, a table or a diagram; of a long one its ends decide."""
+    if len(line) > 2 * JUDGED_CHARS:
+        line = line[:JUDGED_CHARS] + line[-JUDGED_CHARS:]
+    if _CODE_LINE.match(line) or _BOX.search(line) or _ends_like_code(line):
         return True
     size = len(line)
     if size > 20 and len(_SYMBOLS.findall(line)) > 0.25 * size:
@@ -122,3 +127,9 @@ def is_code_like(line: str) -> bool:
     if size > 150 and not _CJK.search(line) and len(_SPACES.findall(line)) < 0.06 * size:
         return True
     return not _LETTERS.search(line)
+
+
+def _ends_like_code(line: str) -> bool:
+    """True for a line that ends in `;`, `{` or `}` and holds a bracket or an equals sign before it."""
+    line = line[-JUDGED_CHARS:].rstrip()
+    return line.endswith((";", "{", "}")) and _BRACKET.search(line[:-1]) is not None

@@ -14,8 +14,9 @@ from compactor.errors import ReplyRejected, SettingsError
 from compactor.messages import Message, Usage
 from compactor.model import ModelRequest, ModelResponse, RequestKind
 from compactor.parts import part_blocks, size_tokens, split_texts
-from compactor.prompt import PromptSet, PromptVariables, assemble, neutralise, system_text
+from compactor.prompt import PromptSet, PromptVariables, assemble, system_text
 from compactor.summary import SectionSet, pi_reply_problem, reply_problem, without_file_blocks
+from compactor.tags import neutralise
 from compactor.transcript import SEPARATOR, paragraphs, transcript, with_missing_results
 from compactor.usage import combined_usage
 

@@ -17,7 +17,6 @@ from compactor.js_text import well_formed
 from compactor.language import conversation_language
 from compactor.messages import Message, Usage
 from compactor.model import ModelRequest, ModelResponse
-from compactor.prompt import neutralise
 from compactor.requests import SummaryOptions, Tally, Told, ask
 from compactor.summary import (
     NO_PRIOR_HISTORY,
@@ -27,6 +26,7 @@ from compactor.summary import (
     pinned,
     without_file_blocks,
 )
+from compactor.tags import neutralise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

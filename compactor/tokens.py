@@ -6,14 +6,15 @@ counts like it. Neither is exact: only the usage that a provider reported is. So
 estimateTokens, estimateProjectedContextTokens, shouldCompact.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
-from compactor.js_text import MAX_SAFE_INTEGER, json_text, utf16_len
-from compactor.messages import Message, Usage
+from compactor.js_text import MAX_SAFE_INTEGER, json_text, json_units, utf16_len
+from compactor.messages import Block, Message, Usage
 from compactor.projection import ProjectedEntry, Projection, replayed_system
 
 CHARS_PER_TOKEN = 4
@@ -54,8 +55,7 @@ class PiCounter:
 
     def message(self, message: Message) -> int:
         """A quarter of the message's characters, rounded up; 1200 for an image."""
-        texts, images = message_parts(message)
-        return -(-(sum(map(utf16_len, texts)) + IMAGE_CHARS * images) // CHARS_PER_TOKEN)
+        return message_units(message).pi_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +88,14 @@ def message_parts(message: Message) -> tuple[list[str], int]:
         return [message.summary or ""], 0
     if role == "system":
         texts, images = _content_parts(message)
-        texts += [value for value in (message.sections or {}).values() if value]
-        if message.tools_added is not None:
-            texts.append(json_text(message.tools_added))
-        return texts, images
+        return texts + _beside_content(message), images
     return [], 0
+
+
+def _beside_content(message: Message) -> list[str]:
+    """What a system message holds beside its content."""
+    texts = [value for value in (message.sections or {}).values() if value]
+    return texts if message.tools_added is None else [*texts, json_text(message.tools_added)]
 
 
 def _content_parts(message: Message) -> tuple[list[str], int]:
@@ -118,6 +121,80 @@ def _assistant_parts(message: Message) -> list[str]:
         elif block.type == "toolCall":
             texts += [block.name or "", json_text(block.arguments)]
     return texts
+
+
+class MessageUnits(msgspec.Struct, gc=False):
+    """UTF-16 units of a message by kind, counted in one pass over it."""
+
+    text: int = 0
+    thinking: int = 0
+    calls: int = 0
+    """Names and arguments of tool calls, or what stands beside the text of a system message."""
+    images: int = 0
+    wide: int = 0
+    """About how many characters of the text are beyond U+0590."""
+
+    @property
+    def pi_tokens(self) -> int:
+        """Pi's estimate for the message."""
+        return -(-(self.text + self.thinking + self.calls + IMAGE_CHARS * self.images) // CHARS_PER_TOKEN)
+
+
+def message_units(message: Message) -> MessageUnits:
+    """The units of a message.
+
+    Source: Pi 1.6.0 estimateTokens: an image of an assistant costs nothing, a message of an unknown role neither.
+    """
+    units = MessageUnits()
+    role = message.role
+    content = message.content
+    if role in _CONTENT_ROLES:
+        if isinstance(content, str):
+            _add_text(units, content)
+        elif content:
+            _add_blocks(units, content, role == "assistant")
+        if role == "system":
+            units.calls = sum(map(utf16_len, _beside_content(message)))
+    elif role == "bashExecution":
+        _add_text(units, message.command or "")
+        _add_text(units, message.output or "")
+    elif role in ("branchSummary", "compactionSummary"):
+        _add_text(units, message.summary or "")
+    return units
+
+
+_CONTENT_ROLES = frozenset({"user", "assistant", "toolResult", "custom", "system"})
+
+
+def _add_blocks(units: MessageUnits, blocks: list[Block], is_assistant: bool) -> None:
+    for block in blocks:
+        kind = block.type
+        if kind == "text":
+            text = block.text
+            if text:
+                if text.isascii():
+                    units.text += len(text)
+                else:
+                    _add_text(units, text)
+        elif not is_assistant:
+            units.images += kind == "image"
+        elif kind == "toolCall":
+            units.calls += utf16_len(block.name or "") + json_units(block.arguments)
+        elif kind == "thinking":
+            units.thinking += utf16_len(block.thinking or "")
+
+
+def _add_text(units: MessageUnits, text: str) -> None:
+    units.text += utf16_len(text)
+    if not text.isascii():
+        sample = text[:SAMPLE_CHARS]
+        units.wide += len(_WIDE.findall(sample)) * len(text) // len(sample)
+
+
+_WIDE = re.compile("[\u0590-\uffff\U00010000-\U0010ffff]")
+
+SAMPLE_CHARS = 500
+"""Scripts are judged by the start of a text: enough to tell, and a bounded cost."""
 
 
 class EntryMeasure(msgspec.Struct, frozen=True, gc=False):

@@ -135,10 +135,25 @@ def transcript_size(messages: Iterable[Message]) -> TranscriptSize:
     """Length and hash of `transcript(messages)`, made without holding the text."""
     digest = hashlib.sha256()
     chars = 0
-    first = True
-    for paragraph in paragraphs(messages):
-        text = paragraph if first else SEPARATOR + paragraph
+    for text in _pieces(paragraphs(messages)):
         chars += utf16_len(text)
         digest.update(utf8(text))
-        first = False
     return TranscriptSize(chars=chars, sha256=digest.hexdigest())
+
+
+PIECE_CHARS = 1 << 18
+"""Paragraphs are hashed in pieces of about this size: few calls, and little memory."""
+
+
+def _pieces(texts: Iterable[str]) -> Iterator[str]:
+    """The joined paragraphs in pieces that begin with the separator, but for the first."""
+    held: list[str] = []
+    size, lead = 0, ""
+    for text in texts:
+        held.append(text)
+        size += len(text)
+        if size >= PIECE_CHARS:
+            yield lead + SEPARATOR.join(held)
+            held, size, lead = [], 0, SEPARATOR
+    if held:
+        yield lead + SEPARATOR.join(held)

@@ -5,9 +5,9 @@ snapshot lacks. `tests/data/record_windows.py` makes the snapshot.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 
 PROVIDER_ALIASES = {"openai-codex": "openai", "claude": "anthropic", "google-vertex": "google", "gemini": "google"}
 """Provider names of agents that the catalogue spells otherwise."""
@@ -28,17 +28,17 @@ def window_of_model(provider: str | None, model: str | None) -> int | None:
     if not model:
         return None
     known: Mapping[str, Mapping[str, int]] = _snapshot()
-    at = PROVIDER_ALIASES.get(provider or "", provider)
+    at = PROVIDER_ALIASES.get(provider or "", provider or "")
     for name in _spellings(model):
-        if at in known and name in known[at]:
+        if name in known.get(at, {}):
             return known[at][name]
         prefix, _, rest = name.partition("/")
         if rest and rest in known.get(PROVIDER_ALIASES.get(prefix, prefix), {}):
             return known[PROVIDER_ALIASES.get(prefix, prefix)][rest]
-    if at in known or provider is None:
+    if at in known or not at:
         from compactor.clients.pricing import context_window
 
-        return context_window(at or "", model)
+        return context_window(at, model)
     return None
 
 
@@ -52,6 +52,7 @@ def _spellings(model: str) -> Iterator[str]:
 
 
 def _snapshot() -> dict[str, dict[str, int]]:
-    text = files("compactor").joinpath("model_windows.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, int]] = json.loads(text)["windows"]
+    # Not importlib.resources: its import alone takes longer than all that is done here.
+    with open(os.path.join(os.path.dirname(__file__), "model_windows.json"), encoding="utf-8") as file:
+        found: dict[str, dict[str, int]] = json.load(file)["windows"]
     return found

@@ -175,7 +175,7 @@ class SessionBuilder:
         return plan_of(self.session(exact=exact), keep=keep, exact=exact, **settings)
 
 
-def make_session(*steps: tuple[str, ...] | str, version: int = 3) -> SessionBuilder:
+def make_session(*steps: tuple[Any, ...] | str, version: int = 3) -> SessionBuilder:
     """A builder after the named steps: `"user"` or `("user", "text")` calls the method of that name."""
     builder = SessionBuilder(version=version)
     for step in steps:

@@ -14,8 +14,8 @@ any_character = st.characters(exclude_categories=())
 """Lone surrogates included, which `st.text` leaves out by itself."""
 
 SPECIAL_TEXTS = (
-    "", " ", "\n\n", "\u2028", "\x00", "🚢", "\ud83d", "\udea2\ud83d", "検査", "e\u0301", "<|endoftext|>", "</conversation>",
-    "<summary>", "[User]: hello", "## Goal", "```", '{"type":"message"}', "a" * 61,
+    "", " ", "\n\n", "\u2028", "\x00", "🚢", "\ud83d", "\udea2\ud83d", "検査", "e\u0301", "<|endoftext|>",
+    "</conversation>", "<summary>", "[User]: hello", "## Goal", "```", '{"type":"message"}', "a" * 61,
 )  # fmt: skip
 NUMBERS = (0, -0.0, 1.0, 2**53 + 1, -(10**21), 1e21, 1e-7, 5e-324, 1.7976931348623157e308, 0.1, 10**400)
 PATHS = ("src/crane.py", "docs/plan.md", "é.py", "𝒳.py", "\ud83d.py", "", 7)
@@ -24,7 +24,9 @@ CONTENT_ROLES = ("user", "assistant", "toolResult", "custom_message")
 texts = st.one_of(st.text(any_character, max_size=12), st.sampled_from(SPECIAL_TEXTS))
 """Short texts."""
 
-long_texts = st.builds(lambda part, times: part * times, st.sampled_from(("ab ", "x", "🚢", "検")), st.integers(0, 1300))
+long_texts = st.builds(
+    lambda part, times: part * times, st.sampled_from(("ab ", "x", "🚢", "検")), st.integers(0, 1300)
+)
 """Up to more than a summarizer is shown of a tool result."""
 
 numbers = st.one_of(st.sampled_from(NUMBERS), st.integers(), st.floats(allow_nan=False, allow_infinity=False))

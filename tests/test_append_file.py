@@ -7,15 +7,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
 from builders import make_session, row_line
+from filelock import unlock_descriptor
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compactor.append_file import append_entry, write_copy
+from compactor.commit_file import locked
 from compactor.entries import Session
 from compactor.errors import CompactorError, SessionChanged, SessionError
 from compactor.formats.pi import parse_session
@@ -145,6 +148,27 @@ def test_a_link_leads_to_the_file_that_gets_the_entry(path: Path, tmp_path: Path
     link.symlink_to(path)
     append_entry(read_session(str(link)), LINE)
     assert link.is_symlink() and path.read_bytes() == OLD + LINE
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="sees that the file is open as Linux lists it")
+def test_a_file_that_was_replaced_while_the_lock_was_waited_for_is_left_alone(path: Path) -> None:
+    session, replaced = read_session(str(path)), path.with_name("replaced.jsonl")
+    replaced.write_bytes(OLD)
+    fd = os.open(path, os.O_RDWR)
+    try:
+        with locked(fd, 0), ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(append_entry, session, LINE)
+            while [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()].count(str(path)) < 2:
+                assert not waiting.done()
+            os.replace(replaced, path)
+            os.lseek(fd, 0, os.SEEK_SET)
+            unlock_descriptor(fd)
+            error = waiting.exception()
+        old_file = os.read(fd, 2 * len(OLD))
+    finally:
+        os.close(fd)
+    assert isinstance(error, SessionChanged)
+    assert path.read_bytes() == old_file == OLD
 
 
 BAD_LINES = [b"", b"\n", b"{}\n{}\n", b"{}\n\n", b'{"a":1', b"[]", b"5", b"null", b"{}{}", b"[" * 100_000, b'"\xff"']

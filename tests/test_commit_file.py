@@ -212,12 +212,12 @@ with locked(fd, 0) as held:
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"True\n"
         with opened(path) as fd:
-            with locked(fd, 0) as held:
-                assert not held
-            holder.kill()
-            holder.wait()
-            with locked(fd, 0) as held:
-                assert held
+            with locked(fd, 0) as held_beside_it:
+                holder.kill()
+                holder.wait()
+            with locked(fd, 0) as held_after_it:
+                pass
+    assert (held_beside_it, held_after_it) == (False, True)
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -243,18 +243,17 @@ for request in sys.stdin:
 """
 """For each line of input a process that appends entry after entry until it is killed."""
 
-KILLS = 100
+KILLS = 25
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["process", "process group"])
-@pytest.mark.parametrize("size", [6_000, 300_000])
+@pytest.mark.parametrize(("size", "group"), [(6_000, False), (300_000, False), (300_000, True), (3_000_000, True)])
 def test_killing_the_command_at_any_moment_leaves_only_whole_entries(path: Path, size: int, group: bool) -> None:
     """With a plain write instead, most of these kills tear an entry."""
     random, counts = Random(size), set[int]()
     arguments = [sys.executable, "-c", KILLED, str(path), str(size), str(int(group))]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as server:
         assert server.stdin is not None and server.stdout is not None
-        for _ in range(KILLS // 4):
+        for _ in range(KILLS):
             path.write_bytes(OLD)
             server.stdin.write(b"go\n")
             pid = int(server.stdout.readline())

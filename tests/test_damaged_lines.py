@@ -11,7 +11,7 @@ from strategies import json_values
 
 from compactor.formats.damaged_lines import is_blank, read_as_pi, salvage
 
-FIRST = {"type": "message", "id": "0a", "parentId": "09", "message": {"role": "user", "content": "one {\"} \\ 検"}}
+FIRST = {"type": "message", "id": "0a", "parentId": "09", "message": {"role": "user", "content": 'one {"} \\ 検'}}
 SECOND = {"type": "message", "id": "0b", "parentId": "0a", "message": {"role": "user", "content": [{"type": "text"}]}}
 A, B = row_line(FIRST)[:-1], row_line(SECOND)[:-1]
 V1 = b'{"type":"message","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"old"}}'
@@ -118,7 +118,10 @@ def test_a_block_inside_of_a_torn_record_is_no_record(torn: bytes) -> None:
 def test_what_is_lost_is_told_in_numbers() -> None:
     (code, text), *_ = salvage(A[:40] + B).problems
     assert code == "damaged_line"
-    assert text == "40 characters could not be read as JSON and are lost; 1 whole record(s) on the same line were recovered"
+    assert (
+        text
+        == "40 characters could not be read as JSON and are lost; 1 whole record(s) on the same line were recovered"
+    )
     assert salvage(b"\0\0" + A).problems[0][1] == "2 NUL bytes were skipped"
     assert "first at byte 17" in salvage(b'{"type":"label","\xff":1}').problems[0][1]
 

@@ -13,7 +13,7 @@ from replies import PREFIX_REPLY, WHOLE_REPLY, options
 from strategies import sessions
 
 from compactor.branch import active_branch, find_leaf
-from compactor.engine import Compacted, Effects, Planned, compact, plan_branch, summary_source
+from compactor.engine import Compacted, Effects, compact, summary_source
 from compactor.errors import ModelAborted, ModelError, SessionChanged
 from compactor.events import EntryStamp, Event, Reason, json_line
 from compactor.formats.pi import parse_session
@@ -29,6 +29,7 @@ from compactor.model import (
     Streamed,
 )
 from compactor.plan import CompactionPlan, Skip
+from compactor.planned import Planned, plan_branch
 from compactor.settings import CompactionSettings
 from compactor.tokens import PiCounter
 

@@ -27,7 +27,9 @@ def test_unknown_fields_and_types_survive(builder: SessionBuilder, extra: dict[s
         row.update({f"x{key}": value for key, value in extra.items()})
     session = builder.session()
     assert [e.raw + b"\n" for e in session.entries] == builder.lines()[1:]
-    assert [json_text(e.wire()) for e in session.entries] == [json_text(json.loads(json.dumps(r))) for r in builder.rows]
+    assert [json_text(e.wire()) for e in session.entries] == [
+        json_text(json.loads(json.dumps(r))) for r in builder.rows
+    ]
 
 
 def test_raw_is_the_slice_of_the_file_and_not_a_copy_of_it() -> None:
@@ -54,7 +56,13 @@ def test_a_migrated_compaction_names_the_entry_and_no_longer_its_index() -> None
     row = {"type": "compaction", "summary": "s", "firstKeptEntryIndex": 3}
     patch = {"firstKeptEntryId": "0c", "dropped": ("firstKeptEntryIndex",)}
     entry = entry_of(row_line(row), id="0a", parent_id=msgspec.UNSET, patch=patch)
-    assert entry.wire() == {"type": "compaction", "summary": "s", "id": "0a", "parentId": None, "firstKeptEntryId": "0c"}
+    assert entry.wire() == {
+        "type": "compaction",
+        "summary": "s",
+        "id": "0a",
+        "parentId": None,
+        "firstKeptEntryId": "0c",
+    }
     assert entry.body.first_kept_entry_id == "0c"
 
 
@@ -87,7 +95,7 @@ def test_what_is_no_pi_entry_is_read_as_far_as_it_goes(raw: bytes, body: EntryBo
 
 def test_an_entry_that_cannot_be_decoded_is_an_error_with_its_line_when_it_is_to_be_written() -> None:
     entry = entry_of(b'{"a":' * 50_000 + b"1" + b"}" * 50_000, line=7)
-    with pytest.raises(SessionError, match="line 7: .*nested too deep"):
+    with pytest.raises(SessionError, match=r"line 7: .*nested too deep"):
         entry.wire()
 
 

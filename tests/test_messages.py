@@ -27,9 +27,13 @@ def message(**fields: Any) -> Message:
         ([], [], ""),
         ([TEXT, TEXT], [Block(type="text", text="At berth 14.")] * 2, "At berth 14.\nAt berth 14."),
         ([{"type": "text"}, TEXT], [Block(type="text"), Block(type="text", text="At berth 14.")], "\nAt berth 14."),
-        ([image(), {"type": "thinking", "thinking": "hm"}], [Block(type="image"), Block(type="thinking", thinking="hm")], ""),
+        (
+            [image(), {"type": "thinking", "thinking": "hm"}],
+            [Block(type="image"), Block(type="thinking", thinking="hm")],
+            "",
+        ),
     ],
-)  # fmt: skip
+)
 def test_content_is_a_string_or_blocks_or_missing(content: Any, blocks: list[Block], text: str) -> None:
     found = message(role="user", content=content)
     assert found.blocks == blocks

@@ -162,7 +162,7 @@ def test_system_messages_are_never_summarized_but_cost_their_tokens() -> None:
     outcome = builder.plan(10)
     assert outcome.cut.history_messages == 1
     assert outcome.cut.tokens_before == 20 + 101
-    assert names(outcome) == ["more", "u4"] if outcome.cut.cut.index == 2 else ["u4"]
+    assert names(outcome) == ["u4"]
 
 
 # --- nothing to do -------------------------------------------------------------------------------
@@ -178,8 +178,9 @@ def test_a_branch_that_ends_with_a_compaction_is_already_compacted() -> None:
 
 
 @pytest.mark.parametrize(
-    "steps", [[], ["bookkeeping"], [("system", "rules")], ["private_shell"], [("result", "lost")], [("branch_summary", "")]]
-)  # fmt: skip
+    "steps",
+    [[], ["bookkeeping"], [("system", "rules")], ["private_shell"], [("result", "lost")], [("branch_summary", "")]],
+)
 def test_without_a_message_there_is_none_to_summarize(steps: list[Any]) -> None:
     for keep in (0, 1, 20_000):
         skip = make_session(*steps).plan(keep).skip
@@ -303,7 +304,7 @@ def test_after_a_failed_attempt_everything_visible_may_be_summarized() -> None:
         assert outcome.cut.first_kept.id == "00000004"
 
 
-@pytest.mark.parametrize("case", ["small", "other edit", "visible", "no attempt", "compaction"])
+@pytest.mark.parametrize("case", ["small", "other edit", "visible", "no attempt"])
 def test_without_a_failed_attempt_at_the_end_the_newest_message_stays(case: str) -> None:
     builder = talk(10, 10, 500)
     keep = 100
@@ -313,14 +314,11 @@ def test_without_a_failed_attempt_at_the_end_the_newest_message_stays(case: str)
         failed_attempt(builder).edit("00000002", "shorter")
     elif case == "visible":
         failed_attempt(builder).assistant(tokens(200, "more"))
-    elif case == "no attempt":
-        builder.edit(builder.user("gone"))
     else:
-        builder.compaction("00000001", "S1")
-        builder.back_to("00000003")
-        builder.model_change()
-    outcome = builder.plan(keep)
-    assert not isinstance(outcome.plan, CompactionPlan) or not outcome.cut.cut.moved_for_recovery
+        builder.edit(builder.user("gone"))
+    for exact in (False, True):
+        outcome = builder.plan(keep, exact=exact)
+        assert not isinstance(outcome.plan, CompactionPlan) or not outcome.cut.cut.moved_for_recovery
 
 
 def test_an_attempt_that_was_only_rewritten_or_of_another_kind_is_no_failed_one() -> None:
@@ -492,7 +490,7 @@ def test_the_kept_tail_reaches_the_budget_unless_pairs_or_results_forbid_it(buil
 def test_a_tail_never_starts_with_a_result(builder: SessionBuilder, keep: int, exact: bool) -> None:
     outcome = builder.plan(keep, exact=exact)
     if isinstance(outcome.plan, CompactionPlan):
-        tail = [m for m in visible(outcome, range(outcome.plan.cut.index, len(outcome.measured.measures)))]
+        tail = visible(outcome, range(outcome.plan.cut.index, len(outcome.measured.measures)))
         assert not tail or tail[0].role != "toolResult"
 
 
@@ -507,6 +505,11 @@ def test_a_skip_says_why_in_one_line(builder: SessionBuilder, keep: int) -> None
 def test_a_range_without_entries_is_cut_at_its_end() -> None:
     measured = measure(talk(10).project(), PiCounter())
     assert find_cut(measured, 1, 10).index == 1
+
+
+def test_a_result_whose_call_lies_before_the_range_is_parted_from_nothing() -> None:
+    measured = late_result().plan(0).measured
+    assert find_cut(measured, 4, 25).moved_for_pairs == 0
 
 
 def test_a_report_decides_what_the_context_has_before() -> None:

@@ -20,12 +20,12 @@ from compactor.prompt import (
     assemble,
     conversation_block,
     make_prompt_set,
-    neutralise,
     previous_summary_block,
     render_instructions,
     system_text,
 )
 from compactor.summary import SECTIONS
+from compactor.tags import neutralise
 
 TAG_NAMES = ("conversation", "previous-summary", "part-summary", "read-files", "modified-files")
 KINDS: tuple[RequestKind, ...] = ("history", "turn_prefix", "branch", "part", "merge")

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from differential.made_sessions import made_session
 from differential.real_pi import SKIP_REASON, RealPi, find_pi, running_pi
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compactor.branch import active_branch, find_leaf
@@ -39,7 +39,10 @@ USAGE = {"input": 70, "output": 9, "cacheRead": 5, "cacheWrite": 0, "reasoning":
 CHANGED_BY_MIGRATION = ("id", "parentId", "firstKeptEntryId")
 """Pi makes ids for version 1 by chance."""
 
-on_many_sessions = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FAST_PHASES = (Phase.explicit, Phase.generate, Phase.target, Phase.shrink)
+"""Without `explain`, which runs a failing case many times over."""
+
+on_many_sessions = settings(max_examples=40, phases=FAST_PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 chances = st.randoms(use_true_random=False)
 
 

@@ -3,15 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from replies import PREFIX_REPLY, WHOLE_REPLY, play
 
 from compactor.errors import ReplyRejected, SettingsError
 from compactor.file_ops import FileLists
 from compactor.messages import Block, Message
 from compactor.model import ModelResponse
 from compactor.parts import CONTINUED, size_tokens
-from compactor.summary import NO_PRIOR_HISTORY, SPLIT_TURN_LEAD, parse_summary
 from compactor.summarizer import SummarySource
-from replies import PREFIX_REPLY, WHOLE_REPLY, play
+from compactor.summary import NO_PRIOR_HISTORY, SPLIT_TURN_LEAD, parse_summary
 
 
 def said(role: str, text: str) -> Message:

@@ -55,7 +55,11 @@ THINKING = {"type": "thinking", "thinking": "secret thought"}
             "[Assistant tool calls]: ()",
         ),
         (
-            [message("assistant", content=[{**tool_call("1", "f"), "arguments": {"b": None, "10": [1], "9": "\ud83d"}}])],
+            [
+                message(
+                    "assistant", content=[{**tool_call("1", "f"), "arguments": {"b": None, "10": [1], "9": "\ud83d"}}]
+                )
+            ],
             '[Assistant tool calls]: f(9="\\ud83d", 10=[1], b=null)',
         ),
         ([message("toolResult", content=[text("a"), text("b"), image()])], "[Tool result]: ab"),
@@ -78,10 +82,13 @@ THINKING = {"type": "thinking", "thinking": "secret thought"}
             "[User]: The conversation history before this point was compacted into the following summary:\n\n"
             "<summary>\nS\n</summary>",
         ),
-        ([message("user", content="q"), message("user"), message("assistant", content="a")], "[User]: q\n\n[Assistant]: a"),
+        (
+            [message("user", content="q"), message("user"), message("assistant", content="a")],
+            "[User]: q\n\n[Assistant]: a",
+        ),
         ([], ""),
     ],
-)  # fmt: skip
+)
 def test_messages_become_labelled_paragraphs(shown: Sequence[Message], expected: str) -> None:
     assert transcript(shown) == expected
 

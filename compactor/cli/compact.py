@@ -1,13 +1,28 @@
 """`compactor compact`: make the summary of a session, and write it where that was asked for."""
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from compactor.cli.inputs import SessionOptions, session_options
 
+if TYPE_CHECKING:
+    from compactor.events import Reason
+
 CLIENTS = ("extractive", "scripted", "replay", "command", "openai", "anthropic", "local")
 REASONS = ("manual", "threshold", "overflow")
+
+
+def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """The value of an option, unless it is infinite or no number.
+
+    Raises:
+        click.BadParameter: it is.
+    """
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"expected a number of seconds, found {value}.")
+    return value
 
 
 @click.command()
@@ -22,13 +37,35 @@ REASONS = ("manual", "threshold", "overflow")
 @click.option("--model-path", metavar="GGUF", help="Model file of the local client.")
 @click.option("--replay-dir", metavar="DIR", help="Folder of recorded answers: answer from it before asking.")
 @click.option("--record", is_flag=True, help="Add new answers to --replay-dir.")
-@click.option("--max-retries", type=click.IntRange(min=0), default=3, show_default=True, metavar="N")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Per request.")
+@click.option(
+    "--max-retries",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How often a request that failed for a passing reason is sent again.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=_finite,
+    metavar="SECONDS",
+    help="How long a request may take.",
+)
 @click.option("--prompt", default="default", show_default=True, metavar="NAME|FILE.j2", help="Which prompt to use.")
 @click.option("--instructions", metavar="TEXT", help="Extra focus for the summary.")
-@click.option("--max-output-tokens", type=click.IntRange(min=1), default=8192, show_default=True, metavar="N")
+@click.option(
+    "--max-output-tokens",
+    type=click.IntRange(min=1),
+    default=8192,
+    show_default=True,
+    metavar="N",
+    help="Limit of a model's reply; a reply cut off there is refused.",
+)
 @click.option("--summarizer-window", type=click.IntRange(min=1), metavar="N", help="Window of the model that is asked.")
-@click.option("--token-budget", type=click.IntRange(min=100), metavar="N", help="Size of an extractive summary.")
+@click.option(
+    "--token-budget", type=click.IntRange(min=100), metavar="N", help="Size of an extractive summary in tokens."
+)
 @click.option("--no-pins", is_flag=True, help="Do not add the user's constraints that a reply lost.")
 @click.option("--reason", type=click.Choice(REASONS), help="What the events say; manual unless given.")
 @click.option("--auto", is_flag=True, help="Only if the trigger fires (reason threshold), else exit 3.")
@@ -53,5 +90,5 @@ def compact(**options: Any) -> None:
         raise click.UsageError(f"--auto has the reason threshold; --reason {options['reason']} does not go with it.")
     if options["summarizer_window"] and options["client"] == "extractive":
         raise click.UsageError("--summarizer-window is for clients with a model; extractive reads the session itself.")
-    reason = options.pop("reason") or ("threshold" if options["auto"] else "manual")
+    reason: Reason = options.pop("reason") or ("threshold" if options["auto"] else "manual")
     raise SystemExit(run(SessionOptions(**common), CompactOptions(reason=reason, **options)))

@@ -3,7 +3,7 @@
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from compactor.cli.inputs import SessionOptions, planned
-from compactor.cli.terminal import one_line, say, write_json, write_text
+from compactor.cli.terminal import say, write_json, write_text
 from compactor.clients import ClientOptions, make_client
-from compactor.engine import Compacted, Effects, Planned, compact
+from compactor.engine import Compacted, Effects, compact, write_problem
+from compactor.errors import SessionError
 from compactor.events import CompactionResult, EntryStamp, Event, Reason, json_line
 from compactor.model import ModelClient, Notice, RetryScheduled, Streamed
 from compactor.plan import Skip
+from compactor.planned import Planned
 from compactor.prompt_file import load_prompts
 from compactor.requests import SummaryOptions
 from compactor.wording import amount
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from compactor.entries import SessionWarning
 
 DONE, FAILED, NOTHING, STOPPED = 0, 1, 3, 130
+
+CLEARED_LINE = "\r\x1b[K"
+"""Back to the start of the terminal's line, and all of it erased (ECMA-48 EL)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,23 +63,24 @@ class CompactOptions:
 def run(common: SessionOptions, options: CompactOptions) -> int:
     """Runs the command; gives the exit code."""
     decided, warnings = planned(common)
-    if options.as_json:
-        write_json(decided.session.header_raw)
-    _warn([*warnings, *decided.warnings])
+    if options.write or options.output is not None:
+        _refuse_if_unwritable(decided)
     if options.auto and not decided.triggers:
-        _say_not_triggered(decided)
+        _write_header(decided, options)
+        say(f"not compacted: {_not_triggered(decided)} [not_triggered]{_see_plan(decided)}")
         return NOTHING
     if isinstance(decided.plan, Skip) and not options.as_json:
-        say(f"nothing to compact: {decided.plan.detail} [{decided.plan.reason}]")
+        say(f"nothing to compact: {decided.plan.detail} [{decided.plan.reason}]{_see_plan(decided)}")
         return NOTHING
     prompts = load_prompts(options.prompt)
     client = make_client(options.client, _client_options(options))
+    progress = Progress()
     effects = Effects(
         client=client,
         emit=_emitter(options.as_json),
         stamp=_stamp(decided),
-        observe=_progress(),
-        commit=_commit(decided, options, common.exact_pi),
+        observe=progress.observe,
+        commit=_commit(decided, options),
     )
     summary_options = SummaryOptions(
         prompts=prompts,
@@ -84,9 +90,17 @@ def run(common: SessionOptions, options: CompactOptions) -> int:
         pins=not options.no_pins,
         exact=common.exact_pi,
     )
+    _write_header(decided, options)
     with _interrupts_as_before():
         done = compact(decided, summary_options, options.reason, effects)
-    return _finish(done, decided, options)
+    progress.clear()
+    return _finish(done, decided, warnings, options)
+
+
+def _write_header(decided: Planned, options: CompactOptions) -> None:
+    """The first line of `--json`."""
+    if options.as_json:
+        write_json(decided.session.header_raw)
 
 
 @contextmanager
@@ -99,8 +113,8 @@ def _interrupts_as_before() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _finish(done: Compacted, decided: Planned, options: CompactOptions) -> int:
-    """The talk at the end, and the exit code."""
+def _finish(done: Compacted, decided: Planned, warnings: Sequence["SessionWarning"], options: CompactOptions) -> int:
+    """The talk at the end, and the exit code. Where nothing was made, that is told in one line and nothing else."""
     if done.aborted:
         say("stopped; nothing was written")
         return STOPPED
@@ -109,11 +123,13 @@ def _finish(done: Compacted, decided: Planned, options: CompactOptions) -> int:
         return NOTHING if isinstance(decided.plan, Skip) else FAILED
     if not options.as_json:
         write_text(done.result.summary)
-    if done.summary is not None:
-        _warn(done.summary.warnings)
-        if done.summary.pinned:
-            lost = amount(len(done.summary.pinned), "constraint")
-            say(f"note: added word for word, because the reply had lost it: {lost} of the user")
+    made = done.summary
+    for warning in (*warnings, *decided.warnings, *(made.warnings if made else ())):
+        say(f"warning: {warning.message} [{warning.code}]")
+    if made is not None and made.pinned:
+        were = "was" if len(made.pinned) == 1 else "were"
+        lost = amount(len(made.pinned), "constraint")
+        say(f"note: {lost} of the user, lost by the reply, {were} added word for word")
     where = f"appended to {decided.session.path}" if options.write else f"written to {options.output}"
     where = where if options.write or options.output else "nothing was written (see --write and --output)"
     say(f"{_sizes(done.result, decided)}; {where}")
@@ -165,7 +181,14 @@ def _emitter(as_json: bool) -> Callable[[Event], None]:
     return (lambda event: write_json(json_line(event))) if as_json else (lambda event: None)
 
 
-def _commit(decided: Planned, options: CompactOptions, exact: bool) -> Callable[[bytes], None] | None:
+def _refuse_if_unwritable(decided: Planned) -> None:
+    """Raises `SessionError` if no entry can be added to the session, before anything is asked."""
+    problem = write_problem(decided)
+    if problem is not None:
+        raise SessionError(f"{decided.session.path}: {problem}")
+
+
+def _commit(decided: Planned, options: CompactOptions) -> Callable[[bytes], None] | None:
     """What writes the entry's line, None if nothing is to be written."""
     if not options.write and options.output is None:
         return None
@@ -183,28 +206,41 @@ def _commit(decided: Planned, options: CompactOptions, exact: bool) -> Callable[
     return commit
 
 
-def _progress() -> Callable[[Notice], None]:
-    """One line on a terminal's standard error that counts what arrives; retries are always told."""
-    on_terminal = sys.stderr.isatty()
+@dataclass(slots=True)
+class Progress:
+    """What a client tells while it works: retries in a line each, and on a terminal how much has arrived."""
 
-    def observe(notice: Notice) -> None:
+    shown: bool = False
+    """True while the last line of standard error is the one that counts."""
+
+    def observe(self, notice: Notice) -> None:
+        """Tells of a notice."""
         if isinstance(notice, RetryScheduled):
+            self.clear()
             wait = f"trying again in {notice.delay_ms / 1000:.0f} s ({notice.attempt} of {notice.max_attempts})"
-            say(f"{one_line(notice.error_message)}; {wait}")
-        elif isinstance(notice, Streamed) and on_terminal:
-            click.echo(f"\r\x1b[Kwriting the summary: {notice.chars:,} characters", nl=False, err=True)
+            say(f"{notice.error_message}; {wait}")
+        elif isinstance(notice, Streamed) and sys.stderr.isatty():
+            self.shown = True
+            click.echo(f"{CLEARED_LINE}writing the summary: {amount(notice.chars, 'character')}", nl=False, err=True)
 
-    return observe
+    def clear(self) -> None:
+        """Takes the counting line away, for what comes after it."""
+        if self.shown:
+            click.echo(CLEARED_LINE, nl=False, err=True)
+            self.shown = False
 
 
-def _warn(warnings: "list[SessionWarning] | tuple[SessionWarning, ...]") -> None:
-    for warning in warnings:
-        say(f"warning: {warning.message} [{warning.code}]")
-
-
-def _say_not_triggered(decided: Planned) -> None:
+def _not_triggered(decided: Planned) -> str:
+    """Why an automatic compaction is not due."""
     settings = decided.settings
+    if not settings.enabled:
+        return "compaction is switched off in the settings"
     threshold = settings.context_window - settings.reserve_tokens
-    why = "compaction is switched off in the settings" if not settings.enabled else ""
-    why = why or f"the context has about {decided.context.tokens:,} tokens, the threshold is {threshold:,}"
-    say(f"not compacted: {why} [not_triggered]")
+    assumed = " with an assumed window, see --context-window" if settings.warnings else ""
+    return f"the context has about {decided.context.tokens:,} tokens, the threshold is {threshold:,}{assumed}"
+
+
+def _see_plan(decided: Planned) -> str:
+    """Where warnings about the file can be read, if there are any."""
+    count = len(decided.warnings)
+    return f"; see `compactor plan` for {amount(count, 'warning')} about the file" if count else ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from compactor.engine import Planned
     from compactor.entries import Session, SessionWarning
+    from compactor.planned import Planned
     from compactor.projection import ModelRef
     from compactor.settings import CompactionSettings
     from compactor.tokens import Counter
@@ -71,13 +71,13 @@ def counter_named(name: str) -> "Counter":
         return PiCounter()
     from compactor.vocabulary_file import text_counter
 
-    return TokenizerCounter(name=name, count=text_counter(f"{name}_base"))
+    return TokenizerCounter(name=name, count=text_counter("cl100k_base" if name == "cl100k" else "o200k_base"))
 
 
 def planned(options: SessionOptions) -> tuple["Planned", list["SessionWarning"]]:
     """The plan for the session that the options name, and warnings about its settings."""
     from compactor.branch import active_branch, find_leaf
-    from compactor.engine import plan_branch
+    from compactor.planned import plan_branch
     from compactor.projection import session_model
 
     session = read(options)

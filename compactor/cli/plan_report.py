@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from compactor.cli.terminal import one_line
-from compactor.engine import Planned
 from compactor.entries import SessionWarning
 from compactor.explain import Explanation
 from compactor.plan import CompactionPlan, Skip
+from compactor.planned import Planned
 from compactor.projection import session_model
 from compactor.views.plan import told_warnings
 from compactor.wording import amount, shown_id

@@ -5,7 +5,7 @@ asked for. The same request gives the same bytes. It understands nothing: it fin
 by what tools reported, quotes them and says where they stand. What is worded in an unusual way it can miss.
 """
 
-from compactor.findings import digest, frames_for, part_summaries, with_previous, without_repeats, written
+from compactor.findings import add_branch, digest, frames_for, part_summaries, with_previous, without_repeats, written
 from compactor.js_text import utf16_len
 from compactor.language import conversation_language
 from compactor.messages import Message
@@ -49,8 +49,8 @@ def extract(request: ModelRequest, *, token_budget: int = DEFAULT_TOKEN_BUDGET) 
     previous = request.previous_summary or ""
     tokens = min(token_budget, request.max_output_tokens)
     chars = CHARS_PER_TOKEN * tokens
-    source = _source_chars(request.messages, enough=int(chars / SOURCE_SHARE)) + utf16_len(previous)
-    chars = min(chars, max(CHARS_PER_TOKEN * LEAST_TOKENS, int(SOURCE_SHARE * source)))
+    source = SOURCE_SHARE * _source_chars(request.messages, enough=int(chars / SOURCE_SHARE)) + utf16_len(previous)
+    chars = min(chars, max(CHARS_PER_TOKEN * LEAST_TOKENS, int(source)))
     spoken = [m.text() for m in request.messages if m.role == "user"] or [previous]
     frames = frames_for(conversation_language(spoken))
     found = digest(request.messages, request.entry_ids, frames, focus=request.focus, room=chars)
@@ -58,6 +58,10 @@ def extract(request: ModelRequest, *, token_budget: int = DEFAULT_TOKEN_BUDGET) 
     if previous:
         summaries = [*(part_summaries(previous) if request.kind == "merge" else [previous]), *summaries]
     sections = with_previous(summaries, found, frames)
+    for n, message in enumerate(request.messages):
+        if message.role == "branchSummary" and message.summary:
+            entry_id = request.entry_ids[n] if n < len(request.entry_ids) else ""
+            add_branch(sections, message.summary, entry_id, frames)
     return written(without_repeats(sections), request.kind, chars, frames)
 
 

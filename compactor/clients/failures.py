@@ -25,7 +25,7 @@ class Asked:
     provider: str
     model: str
     key_source: str
-    """Where the key comes from: the name of a variable."""
+    """Where the key comes from, such as the name of a variable."""
     key: str | None = field(default=None, repr=False)
 
     @property
@@ -77,9 +77,15 @@ def too_slow(asked: Asked, timeout_s: float) -> ModelError:
     return ModelError(text, kind="timeout", retryable=True)
 
 
-def missing_package(client: str, package: str, extra: str) -> ModelError:
+def no_certificates(error: OSError, asked: Asked) -> ModelError:
+    """The failure to load the certificates that the environment names."""
+    text = f"{asked.name}: can't load certificates: {error.strerror or error}; check SSL_CERT_FILE and SSL_CERT_DIR"
+    return ModelError(text, kind="setup")
+
+
+def missing_package(client: str, package: str, requirement: str) -> ModelError:
     """The failure of a client whose library is not installed."""
-    text = f'the client {client} needs the package {package}, which is not installed; pip install "compactor[{extra}]"'
+    text = f'the client {client} needs the package {package}, which is not installed; pip install "{requirement}"'
     return ModelError(text, kind="setup")
 
 
@@ -132,7 +138,7 @@ def _transport_class(error: Exception) -> FailureClass | None:
         return FailureClass(kind="setup", retryable=False)
     if names & {"APIConnectionError", "TransportError", "StreamError"}:
         return FailureClass(kind="connection", retryable=True)
-    if names & {"JSONDecodeError", "APIResponseValidationError"}:
+    if names & {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"}:
         return FailureClass(kind="server", retryable=True)
     return None
 
@@ -155,4 +161,4 @@ def _advice(found: FailureClass, asked: Asked) -> str:
         return f"check the key in {asked.key_source} and what it may use"
     if found.kind == "rate_limit":
         return "wait, then try again" if found.retryable else "raise the account's limit, or use another model"
-    return _ADVICE.get(found.kind, "check the options")
+    return _ADVICE.get(found.kind, "check the base URL")

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import weakref
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -105,11 +105,11 @@ class LocalClient:
             api_key=server.key,
             temperature=self.temperature,
             timeout_s=self.timeout_s,
-            trust_env=False,
+            provider="local",
             retries=self.retries,
             sleep=self.sleep,
         )
-        return replace(chat.complete(request, observe), provider="local")
+        return chat.complete(request, observe)
 
     def close(self) -> None:
         """Ends the server; the next request starts it again."""
@@ -134,7 +134,7 @@ class LocalClient:
         self.close()
         for package in ("xllamacpp", "openai"):
             if find_spec(package) is None:
-                raise missing_package("local", package, "local")
+                raise missing_package("local", package, "compactor[local]")
         _check_file(self.model_path)
         self._running = _started(self)
         return self._running

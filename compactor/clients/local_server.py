@@ -21,15 +21,14 @@ def main() -> None:
     """Serves until standard input ends."""
     settings = json.loads(sys.stdin.buffer.readline())
     try:
-        url, server = served(settings)
+        url, _server = served(settings)
     except Exception as error:
         # Whatever it was, the parent has to be told; it prints the message, not this process.
         tell({"error": f"{error}"})
         os._exit(1)
     tell({"url": url})
     sys.stdin.buffer.read()
-    del server
-    # The server's threads may be in the middle of a reply that nobody reads any more.
+    # Not by dropping the server: that would wait for replies that nobody reads any more.
     os._exit(0)
 
 

@@ -54,8 +54,8 @@ def with_retries(
             except ModelError as error:
                 if not error.retryable or attempt >= policy.max_retries:
                     raise
+                delay_ms = _delay_ms(error, policy, attempt + 1)
                 attempt += 1
-                delay_ms = _delay_ms(error, policy, attempt)
                 reason = str(error)
             scheduled = RetryScheduled(
                 attempt=attempt, max_attempts=policy.max_retries, delay_ms=delay_ms, error_message=reason

@@ -1,6 +1,6 @@
 """What a history says, word for word, and the summary that can be made of it without a model."""
 
-from compactor.findings.carried import part_summaries, with_previous
+from compactor.findings.carried import add_branch, part_summaries, with_previous
 from compactor.findings.digest import Digest, digest
 from compactor.findings.frames import Frames, frames_for
 from compactor.findings.items import Item, Sections, no_sections, without_repeats
@@ -11,6 +11,7 @@ __all__ = [
     "Frames",
     "Item",
     "Sections",
+    "add_branch",
     "digest",
     "frames_for",
     "no_sections",

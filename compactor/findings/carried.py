@@ -7,8 +7,10 @@ critical context under their own name. Constraints are never dropped.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from compactor.constraints import constraints_in_summary
+from compactor.constraints import constraints_in_summary, lifted_by
+from compactor.findings.commands import task_names
 from compactor.findings.digest import Digest
 from compactor.findings.frames import ALL_FRAMES, Frames
 from compactor.findings.items import (
@@ -23,11 +25,13 @@ from compactor.findings.items import (
     Sections,
     no_sections,
 )
-from compactor.findings.quotes import clipped, one_line
+from compactor.findings.page import MAX_NOTE_CHARS
+from compactor.findings.quotes import clipped, one_line, quoted, reference
 from compactor.summary import (
     CONSTRAINTS,
     NO_PRIOR_HISTORY,
     SPLIT_TURN_LEAD,
+    Section,
     SummaryDocument,
     parse_summary,
     without_file_blocks,
@@ -35,6 +39,8 @@ from compactor.summary import (
 
 MAX_ITEM_CHARS = 600
 """A longer item of a previous summary is a text of its own; it is cut with a mark."""
+
+_OPEN_SECTIONS = (IN_PROGRESS, BLOCKED, NEXT)
 
 CARRIED_ORDER = -1_000_000
 """Carried lines stand before all lines of the newer history."""
@@ -46,11 +52,13 @@ _NOTHING = re.compile(
     r"(?:[-*+]\s+|\d+[.)]\s+)?(?:\[[ xX]\]\s+)?[(\[]?(?:none|nothing|n/a|无)[)\]]?\.?$", re.IGNORECASE
 )
 _OMITTED = re.compile(r"\(\+\d+ more, left out for length\)$|^\(另有 \d+ 条")
-_TABLE_RULE = re.compile(r"[\s|:=-]+$")
+_LETTER = re.compile(r"\w")
 _CODE = re.compile(r"`([^`]+)`")
 _OWN_STATES = tuple(
     word for f in ALL_FRAMES for word in (f.none_open, f.not_answered, f.asked_back, f.goes_on, f.so_far)
 )
+_LIFTED = tuple(f.lifted for f in ALL_FRAMES)
+_LABELS = tuple(f"{f.constraint}: " for f in ALL_FRAMES)
 _OWN_REQUESTS = tuple(f.current for f in ALL_FRAMES)
 
 
@@ -63,16 +71,28 @@ def with_previous(summaries: Sequence[str], newer: Digest, frames: Frames) -> Se
     """The sections of a digest with what earlier summaries hold, the oldest summary first."""
     sections = {name: list(items) for name, items in newer.sections.items()}
     for age, summary in enumerate(reversed(summaries)):
-        earlier = _read(without_file_blocks(summary), frames, over=age > 0 or _is_over(newer))
+        over = age > 0 or _is_over(newer)
+        earlier = _read(without_file_blocks(summary), frames, over=over, keep_states=newer.is_empty and not over)
+        shift = CARRIED_ORDER * (age + 1)
+        earlier[CONSTRAINTS] = [_lifted(item, newer, frames) for item in earlier[CONSTRAINTS]]
         for name, items in earlier.items():
-            kept = [item for item in items if name not in (IN_PROGRESS, BLOCKED, NEXT) or not _settled(item, newer)]
-            shift = CARRIED_ORDER * (age + 1)
+            kept = [item for item in items if name not in _OPEN_SECTIONS or not _settled(item, newer)]
             sections[name] += [
-                Item(text=item.text, rank=max(1, item.rank - 3 * age), order=shift + n) for n, item in enumerate(kept)
+                replace(item, rank=max(1, item.rank - 3 * age), order=shift + n) for n, item in enumerate(kept)
             ]
-    if any(item.rank > 0 and item.text not in _OWN_STATES for item in sections[GOAL]) and not newer.asks:
-        sections[GOAL] = [item for item in sections[GOAL] if item.text != frames.none_open] or sections[GOAL]
     return sections
+
+
+def add_branch(sections: Sections, summary: str, entry_id: str, frames: Frames) -> None:
+    """Adds what the summary of an abandoned branch says: its constraints, and the rest as context."""
+    text = without_file_blocks(summary)
+    lead = frames.other_branch + reference(entry_id)
+    for constraint in _constraints(text):
+        sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=90, order=CARRIED_ORDER))
+    for name, line in _lines(parse_summary(text, "branch")):
+        if not line.startswith(_OWN_STATES):
+            told = clipped(f"{lead}, {name}: {line[_box_end(line) :]}", MAX_ITEM_CHARS)
+            sections[CONTEXT].append(Item(text=told, rank=36 + 8 * (_target(name) == DECISIONS), order=CARRIED_ORDER))
 
 
 def _is_over(newer: Digest) -> bool:
@@ -81,27 +101,47 @@ def _is_over(newer: Digest) -> bool:
 
 
 def _settled(item: Item, newer: Digest) -> bool:
-    """True for an open point about a command or a file that has succeeded since."""
+    """True for an open point about a command, a file or a numbered task that has succeeded since."""
     named = _CODE.search(item.text)
-    return named is not None and named.group(1) in newer.resolved
+    if named is not None and named.group(1) in newer.resolved:
+        return True
+    return not newer.finished.isdisjoint(task_names(item.text)[:1])
 
 
-def _read(text: str, frames: Frames, *, over: bool) -> Sections:
+def _lifted(item: Item, newer: Digest, frames: Frames) -> Item:
+    """A constraint of an earlier summary, marked if the user has lifted it since."""
+    entry_ids = dict(newer.lifts)
+    lift = lifted_by(item.text, list(entry_ids))
+    if lift is None or any(word in item.text for word in _LIFTED):
+        return item
+    note = f"({frames.lifted}{reference(entry_ids[lift])}: {quoted(lift.text, MAX_NOTE_CHARS)})"
+    return replace(item, text=f"{item.text} {note}", rank=LIFTED_RANK)
+
+
+def _read(text: str, frames: Frames, *, over: bool, keep_states: bool) -> Sections:
     """The lines of one summary, by section."""
     sections = no_sections()
     main, _, turn = text.partition(SPLIT_TURN_LEAD)
-    if main.strip() == NO_PRIOR_HISTORY:
-        main = ""
-    for constraint in constraints_in_summary(main):
-        if not _OMITTED.search(constraint):
-            sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=95))
-    document = parse_summary(main)
-    for name, line in _lines(document):
-        _place(sections, name, line, frames, over=over)
-    if turn:
-        for name, line in _lines(parse_summary(turn, "turn_prefix")):
+    main = "" if main.strip() == NO_PRIOR_HISTORY else main
+    for constraint in _constraints(main):
+        sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=95))
+    lines = [*_lines(parse_summary(main)), *(_lines(parse_summary(turn, "turn_prefix")) if turn else ())]
+    for name, line in lines:
+        label = next((word for word in _LABELS if line.startswith(word)), None)
+        if label is not None:
+            sections[CONSTRAINTS].append(Item(text=one_line(line[len(label) :].strip()), rank=95))
+        elif keep_states or not line[_box_end(line) :].startswith(_OWN_STATES):
             _place(sections, name, line, frames, over=over)
     return sections
+
+
+def _constraints(text: str) -> Iterator[str]:
+    return (line for line in constraints_in_summary(text) if not _OMITTED.search(line))
+
+
+def _box_end(line: str) -> int:
+    box = _BOX.match(line)
+    return box.end() if box else 0
 
 
 _TARGET = {
@@ -117,28 +157,64 @@ _TARGET = {
     "Critical Context": CONTEXT,
     "Context Needed to Continue": CONTEXT,
 }
+_NEARLY = tuple(
+    (re.compile(pattern, re.IGNORECASE), target)
+    for pattern, target in (
+        (r"\bdecisions?\b|决定|决策", DECISIONS),
+        (r"^(?:next|remaining|to-?do|open|pending)\b|下一步|待办", NEXT),
+        (r"^(?:completed?|done|finished|accomplished)\b|已完成", DONE),
+        (r"^(?:current(?:ly)? (?:task|work|state|status)|ongoing|in[- ]progress)\b|进行中", IN_PROGRESS),
+        (r"^(?:blockers?|blocked)\b|阻塞", BLOCKED),
+        (r"^(?:overall |main )?(?:goals?|objectives?|task)\b|目标", GOAL),
+    )
+)
+"""Headings that other summarizers use for the same things."""
+
+LIFTED_RANK = 75
+
+FIRST_DONE_RANK = 66
+"""What a session began with stays for long."""
+
 _RANKS = {GOAL: 80, DONE: 40, IN_PROGRESS: 55, BLOCKED: 45, DECISIONS: 50, NEXT: 50, CONTEXT: 42}
+
+
+def _target(name: str) -> str | None:
+    """The section that lines under a heading belong to; None if the heading is not one of ours, or nearly so."""
+    if name in _TARGET:
+        return _TARGET[name]
+    return next((target for pattern, target in _NEARLY if pattern.search(name)), None)
 
 
 def _place(sections: Sections, name: str, line: str, frames: Frames, *, over: bool) -> None:
     """Puts one line of a previous summary where it belongs now."""
-    target = _TARGET.get(name)
+    target = _target(name)
     box = _BOX.match(line)
     text = line[box.end() :] if box else line
     if target is None:
         target, text = CONTEXT, f"{one_line(name)}: {text}" if name else text
     elif box and target in (DONE, IN_PROGRESS):
         target = DONE if box.group(1) in "xX" else IN_PROGRESS
-    if text.startswith(_OWN_STATES):
-        return
     is_request = name == "Original Request" or text.startswith(_OWN_REQUESTS)
     if is_request and over:
         target = DONE
         text = f"{frames.earlier} ({frames.told_before}) {_without_frame(text)}"
-    elif name == "Original Request":
+    elif is_request and not text.startswith(_OWN_REQUESTS):
         text = f"{frames.current} ({frames.told_before}): {text}"
-    rank = _RANKS[target] + (18 if is_request and not over else 0)
+    rank = _rank(target, text, frames) + (18 if is_request and not over else 0)
+    if target == DONE and not sections[DONE]:
+        rank = FIRST_DONE_RANK
     sections[target].append(Item(text=clipped(text, MAX_ITEM_CHARS), rank=rank))
+
+
+def _rank(target: str, text: str, frames: Frames) -> int:
+    """Lower for what was of little weight when it was new."""
+    if target == IN_PROGRESS and text.endswith(frames.no_answer):
+        return 10
+    if target == IN_PROGRESS and frames.no_result in text:
+        return 15
+    if text.startswith(frames.partly_read) or text.endswith(frames.stale):
+        return 22
+    return _RANKS[target]
 
 
 def _without_frame(text: str) -> str:
@@ -149,17 +225,23 @@ def _without_frame(text: str) -> str:
 
 
 def _lines(document: SummaryDocument) -> Iterator[tuple[str, str]]:
-    """Section name and text of each item; lines that go on under a bullet are joined to it."""
+    """Section name and text of each item; one under an unknown sub-heading names it and counts to what is above."""
     headings = sorted(document.sections, key=lambda section: section.start)
-    before = document.text[: headings[0].start] if headings else document.text
-    spans = [("", before)]
+    for item in _items(document.text[: headings[0].start] if headings else document.text):
+        yield "", item
+    known: list[Section] = []
     for n, section in enumerate(headings):
+        while known and known[-1].level >= section.level:
+            known.pop()
         end = headings[n + 1].start if n + 1 < len(headings) else len(document.text)
-        spans.append((section.name, document.text[section.body_start : end]))
-    for name, body in spans:
-        if name != CONSTRAINTS:
-            for item in _items(body):
-                yield name, item
+        above = known[-1].name if known else ""
+        is_known = section.name == CONSTRAINTS or _target(section.name) is not None
+        if is_known:
+            known.append(section)
+        if CONSTRAINTS in (section.name, above):
+            continue
+        for item in _items(document.text[section.body_start : end]):
+            yield (section.name, item) if is_known or not above else (above, f"{section.name}: {item}")
 
 
 def _items(body: str) -> Iterator[str]:
@@ -167,13 +249,19 @@ def _items(body: str) -> Iterator[str]:
     item = ""
     for line in body.splitlines():
         stripped = line.strip()
-        if not stripped or _NOTHING.match(stripped) or _TABLE_RULE.match(stripped) or _OMITTED.search(stripped):
+        if (
+            not _LETTER.search(stripped)
+            or stripped.startswith("```")
+            or _NOTHING.match(stripped)
+            or _OMITTED.search(stripped)
+        ):
             continue
         if item and line[:1] in " \t":
             item += " " + stripped
             continue
         if item:
             yield item
-        item = _MARK.sub("", line, count=1).strip()
+        mark = _MARK.match(line)
+        item = line[mark.end() if mark else 0 :].strip()
     if item:
         yield item

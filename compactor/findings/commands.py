@@ -118,6 +118,7 @@ _QUIET = re.compile(
     r"^(?:grep|rg|ls|cat|test|\[|diff|which|find|fd|git (?:diff|grep|status|log|show)|command -v|type|pgrep|head"
     r"|tail|wc|sed|awk)\b"
 )
+_TASK_NAME = re.compile(r"\b[A-Z]{2,6}-?\d+\b")
 _COMMIT = re.compile(r"^\[[^\]\n]{1,120} [0-9a-f]{7,40}\] .+$", re.MULTILINE)
 
 
@@ -247,6 +248,11 @@ def open_problems(calls: Sequence[Call]) -> list[Problem]:
 def _is_quiet(command: str, call: Call) -> bool:
     """True for searches and tests, whose exit code 1 is an answer."""
     return _QUIET.match(command) is not None and exit_code(call.result) == 1
+
+
+def task_names(text: str) -> list[str]:
+    """The numbered tasks that a text names, such as `WP15` or `ABC-12`, in order."""
+    return _TASK_NAME.findall(text)
 
 
 def commits(calls: Iterable[Call]) -> list[Commit]:

@@ -4,19 +4,19 @@ Takes messages with their entry ids; gives `Sections`. A line is a quotation, or
 entry it comes from. Only what a tool result confirms, or an answer that was given, is a line of Done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compactor.constraints import find_constraints
+from compactor.constraints import Lift, find_constraints, find_lifts
 from compactor.findings.call_lines import add_calls
 from compactor.findings.calls import find_calls
-from compactor.findings.commands import commits, succeeded
+from compactor.findings.commands import commits, succeeded, task_names
 from compactor.findings.frames import Frames
 from compactor.findings.items import Sections, no_sections
 from compactor.findings.page import Page
 from compactor.findings.requests import find_requests
 from compactor.findings.statement_lines import add_constraints, add_statements
-from compactor.findings.statements import find_statements
+from compactor.findings.statements import Statement, find_statements
 from compactor.findings.turn_lines import add_requests
 from compactor.messages import Message
 
@@ -28,6 +28,12 @@ class Digest:
     sections: Sections
     resolved: frozenset[str]
     """Commands and files with a success: an older failure of one of them is over."""
+    finished: frozenset[str]
+    """Names of tasks (`WP15`, `ABC-12`) that commits tell."""
+    lifts: tuple[tuple[Lift, str], ...]
+    """Sentences that lift a rule, which can be one that an earlier summary tells, each with its entry id."""
+    is_empty: bool
+    """True when there are no messages."""
     asks: bool
     """True when the user said something in it."""
     opening_answered: bool
@@ -62,12 +68,26 @@ def digest(
     add_requests(sections, requests, page)
     add_calls(sections, calls, page)
     ruled = {constraint.text for constraint in constraints}
-    stated = (s for s in find_statements(messages, entry_ids) if not (s.by_user and s.text in ruled))
+    last_commit = {name: commit.message for commit in made for name in task_names(commit.line)}
+    stated = (
+        statement
+        for statement in find_statements(messages, entry_ids)
+        if not (statement.by_user and statement.text in ruled) and not _is_done(statement, last_commit)
+    )
     add_statements(sections, stated, page, focus)
     opening = requests[0] if requests and not requests[0].text else None
     return Digest(
         sections=sections,
         resolved=frozenset(succeeded(calls)),
+        finished=frozenset(name for commit in made for name in task_names(commit.line)),
+        lifts=tuple((lift, page.entry_id(lift.message)) for lift in find_lifts(messages)),
+        is_empty=not messages,
         asks=any(request.text for request in requests),
         opening_answered=opening is not None and (opening.answered or len(requests) > 1),
     )
+
+
+def _is_done(statement: Statement, last_commit: Mapping[str, int]) -> bool:
+    """True for an open point about a numbered task that a later commit tells."""
+    names = task_names(statement.text) if statement.kind == "open" else ()
+    return any(last_commit.get(name, -1) > statement.message for name in names[:1])

@@ -14,6 +14,7 @@ class Frames:
     goes_on: str
     none_open: str
     goal: str
+    constraint: str
     not_answered: str
     asked_back: str
     last_said: str
@@ -50,6 +51,7 @@ ENGLISH = Frames(
     current="Current request",
     goes_on="It goes on from",
     none_open="No request in this part is left unanswered (see Done); the current one comes after it.",
+    constraint="Constraint",
     goal="Goal stated by the user",
     not_answered="The current request has no final answer yet",
     asked_back="The assistant's last reply asks",
@@ -85,6 +87,7 @@ CHINESE = Frames(
     current="当前请求",
     goes_on="承接自",
     none_open="此部分没有未答复的请求(见 Done);当前请求在其后。",
+    constraint="约束",
     goal="用户说明的目标",
     not_answered="当前请求尚无最终答复",
     asked_back="助手最后的回复在提问",

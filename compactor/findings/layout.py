@@ -6,7 +6,7 @@ What does not fit is counted in a line of its section, never dropped silently.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compactor.findings.frames import Frames
 from compactor.findings.items import BLOCKED, CONTEXT, DECISIONS, DONE, GOAL, IN_PROGRESS, NEXT, Item, Sections
@@ -29,6 +29,8 @@ class Slot:
     name: str
     mark: str = "- "
     """Before each item; `1. ` counts."""
+    labelled: bool = False
+    """True where the heading does not say that these are constraints, so each line must."""
 
 
 def _slot(heading: str, name: str, mark: str = "- ") -> Slot:
@@ -50,7 +52,7 @@ _TURN_PREFIX = (
     _slot("## Progress So Far", DONE, "- [x] "),
     _slot("", IN_PROGRESS, "- [ ] "),
     _slot("", BLOCKED),
-    _slot("## Context Needed to Continue", CONSTRAINTS),
+    Slot(headings=("## Context Needed to Continue",), name=CONSTRAINTS, labelled=True),
     _slot("", DECISIONS),
     _slot("", NEXT),
     _slot("", CONTEXT),
@@ -64,7 +66,7 @@ LAYOUTS: Mapping[RequestKind, tuple[Slot, ...]] = {
 }
 
 _SHARES = (
-    (GOAL, 0.25),
+    (GOAL, 0.4),
     (IN_PROGRESS, 0.12),
     (BLOCKED, 0.06),
     (DONE, 0.24),
@@ -97,27 +99,38 @@ def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Fr
     Args:
         sections: all items, without repeats.
         kind: which headings it has.
-        budget_chars: UTF-16 units that it may have. Headings and certain constraints stand even if that is too little.
+        budget_chars: UTF-16 units that it may have; the headings stand even if that is too little for them.
         frames: the fixed words.
     """
     slots = LAYOUTS[kind]
     names = [slot.name for slot in slots]
     room = budget_chars - len(_text(slots, {}, {}, frames))
     chosen: dict[str, list[Item]] = {name: [] for name in names}
-    chosen[CONSTRAINTS] = _constraints(sections[CONSTRAINTS], max(room, 0))
+    rules = sections[CONSTRAINTS]
+    if any(slot.labelled for slot in slots):
+        rules = [replace(item, text=f"{frames.constraint}: {item.text}") for item in rules]
+    chosen[CONSTRAINTS] = _constraints(rules, max(room, 0))
     room -= sum(map(_cost, chosen[CONSTRAINTS]))
+    left_out = len(rules) > len(chosen[CONSTRAINTS])
     waiting = {name: sorted(sections[name], key=lambda item: -item.rank) for name in names if name != CONSTRAINTS}
-    if sum(_cost(item) for items in waiting.values() for item in items) > room:
+    if left_out or sum(_cost(item) for items in waiting.values() for item in items) > room:
         room -= NOTE_CHARS * (1 + sum(bool(items) for items in waiting.values()))
-    shares = {name: share for name, share in _SHARES if name in waiting}
-    left = room
-    for name, share in shares.items():
-        left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
-    for least in (LOW_RANK, 0):
-        for name in shares:
-            left -= _take(waiting[name], chosen[name], left, least=least)
+    _fill(waiting, chosen, room)
     omitted = {name: len(sections[name]) - len(items) for name, items in chosen.items()}
-    return _text(slots, chosen, omitted, frames)
+    text = _text(slots, chosen, omitted, frames)
+    return text if utf16_len(text) <= budget_chars else _text(slots, chosen, {}, frames)
+
+
+def _fill(waiting: Mapping[str, list[Item]], chosen: Mapping[str, list[Item]], room: int) -> None:
+    """Gives each section its share of the room, and then what is left to the sections in order."""
+    left = room
+    for name, share in _SHARES:
+        if name in waiting:
+            left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
+    for least in (LOW_RANK, 0):
+        for name, _ in _SHARES:
+            if name in waiting:
+                left -= _take(waiting[name], chosen[name], left, least=least)
 
 
 def _cost(item: Item) -> int:
@@ -145,11 +158,7 @@ def _constraints(items: Sequence[Item], room: int) -> list[Item]:
     chosen: list[Item] = []
     used = 0
     for item in sorted(items, key=lambda item: -item.rank):
-        cut = (
-            item
-            if utf16_len(item.text) <= longest
-            else Item(text=clipped(item.text, longest), rank=item.rank, order=item.order)
-        )
+        cut = item if utf16_len(item.text) <= longest else replace(item, text=clipped(item.text, longest))
         limit = CONSTRAINT_SHARE if item.rank >= CERTAIN_RANK else UNCERTAIN_SHARE
         if used + _cost(cut) <= limit * room:
             chosen.append(cut)

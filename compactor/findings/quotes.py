@@ -7,7 +7,7 @@ says how much is missing. A line break, and so a heading, a list item or a rule 
 import re
 
 from compactor.js_text import utf16_len
-from compactor.prompt import neutralise
+from compactor.tags import neutralise
 
 _SUMMARY_TAG = re.compile(r"<(?=\s*/?\s*summary\b)", re.IGNORECASE)
 _LEADING_MARKS = re.compile(r"^(?:#{1,6}\s+|(?:[-*_]\s*){3,}$)+")

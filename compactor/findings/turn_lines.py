@@ -25,8 +25,10 @@ def add_requests(sections: Sections, requests: Sequence[Request], page: Page) ->
     if current is not None:
         _add_current(sections, current, requests, page)
         return
+    if last is None:
+        return
     sections[GOAL].append(Item(text=page.frames.none_open, rank=90, order=page.length))
-    if last is not None and last.asks_back:
+    if last.asks_back:
         question = quoted(_last_sentence(last.answer), page.note_chars)
         text = f"{page.frames.asked_back}{reference(last.answer_id)}: {question}"
         sections[IN_PROGRESS].append(Item(text=text, rank=85, order=last.message))
@@ -55,7 +57,7 @@ def _add_current(sections: Sections, current: Request, requests: Sequence[Reques
 def _add_earlier(sections: Sections, request: Request, page: Page, *, is_first: bool) -> None:
     frames = page.frames
     work = _work(request, page)
-    parts = []
+    parts = [] if request.text else [f"{frames.earlier} ({frames.told_before})"]
     if request.text:
         name = frames.earlier if request.answered or not work else frames.worked
         parts.append(f"{name}{reference(request.entry_id)} {quoted(request.text, page.quote_chars)}")

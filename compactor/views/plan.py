@@ -4,12 +4,12 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from compactor.engine import Planned
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.explain import Explanation
 from compactor.js_text import utf16_len
 from compactor.messages import Message
 from compactor.plan import CompactionPlan, Skip
+from compactor.planned import Planned
 from compactor.projection import session_model
 from compactor.transcript import transcript_size
 

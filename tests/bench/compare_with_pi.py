@@ -182,7 +182,13 @@ def machine() -> dict[str, Any]:
         ]
         cpu = names[0] if names else cpu
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / MEGABYTE
-    return {"system": platform.platform(), "cpu": cpu, "cores": os.cpu_count(), "memoryMb": round(memory)}
+    return {
+        "system": platform.platform(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "memoryMb": round(memory),
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def versions(install: PiInstall) -> dict[str, str]:
@@ -243,11 +249,12 @@ def report(result: dict[str, Any], found: Sequence[Measurement], startup: Sequen
         "10^6 bytes. `plan` is set against `pi`, `plan --json` against `pi, all figures`, which counts and hashes the",
         "same. A peak below that of the measuring script (about 20 MB) can't be seen.",
         "",
-        f"{where['cpu']}, {where['cores']} cores, {where['memoryMb']} MB, {where['system']}. {used}.",
+        f"{where['cpu']}, {where['cores']} cores, {where['memoryMb']} MB, {where['system']};",
+        f"load {where['load']} at the start. {used}.",
         f"Command: `{result['command']}`; every measurement is in run.json.",
         "",
-        "| session | MB | command | time, ms | of Pi's | peak, MB | of Pi's | range of time, ms |",
-        "|---|---:|---|---:|---:|---:|---:|---|",
+        "| session | MB | command | time, ms | of Pi's | peak, MB | of Pi's | CPU, ms | range of time, ms |",
+        "|---|---:|---|---:|---:|---:|---:|---:|---|",
     ]
     for name, size, subject in dict.fromkeys((m.session, m.megabytes, m.subject) for m in found):
         chosen = {"session": name, "megabytes": size}
@@ -255,7 +262,8 @@ def report(result: dict[str, Any], found: Sequence[Measurement], startup: Sequen
         beside = BESIDE.get(subject, subject)
         wall_pi, peak_pi = (median(found, field, subject=beside, **chosen) for field in ("wall_ms", "peak_mb"))
         times = [m.wall_ms for m in found if (m.session, m.megabytes, m.subject) == (name, size, subject)]
-        ratios = f"{wall / wall_pi:.2f} | {peak:.0f} | {peak / peak_pi:.2f}"
+        cpu = median(found, "cpu_ms", subject=subject, **chosen)
+        ratios = f"{wall / wall_pi:.2f} | {peak:.0f} | {peak / peak_pi:.2f} | {cpu:.0f}"
         lines.append(f"| {name} | {size} | {subject} | {wall:.0f} | {ratios} | {min(times):.0f} to {max(times):.0f} |")
     lines += ["", "| start-up | time, ms | peak, MB |", "|---|---:|---:|"]
     for subject in dict.fromkeys(m.subject for m in startup):
@@ -278,6 +286,7 @@ def main() -> None:
     install = find_pi()
     if install is None:
         sys.exit(SKIP_REASON)
+    where = machine()  # before the load that the measurements make
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with tempfile.TemporaryDirectory() as folder:
         found = measure_sizes(install, chosen.megabytes, chosen.rounds, Path(folder))
@@ -288,7 +297,7 @@ def main() -> None:
         "date": started,
         **commit(),
         "rounds": chosen.rounds,
-        "machine": machine(),
+        "machine": where,
         "versions": versions(install),
         "sameCut": _same_cut(found),
         "targets": targets(found, startup, chosen.megabytes),

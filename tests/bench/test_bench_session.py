@@ -11,10 +11,11 @@ from bench.grown import MEGABYTE, grow, source_names, source_rows
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactor.branch import active_branch, find_leaf
-from compactor.engine import Planned, plan_branch, summary_source
+from compactor.engine import summary_source
 from compactor.formats.pi import parse_session
 from compactor.model import ModelRequest
 from compactor.plan import Skip
+from compactor.planned import Planned, plan_branch
 from compactor.session_file import read_session
 from compactor.settings import CompactionSettings
 from compactor.tokens import PiCounter

@@ -8,7 +8,6 @@ from typing import Any
 from click.testing import CliRunner
 
 from compactor.cli import group
-from compactor.session_file import read_session
 
 REPLY = "## Goal\nA fixed reply, the same for every request."
 CONTEXT_FIELDS = (
@@ -56,15 +55,13 @@ def our_answer(path: Path, case: Case) -> dict[str, Any]:
 
 
 def _compaction(path: Path, case: Case) -> dict[str, Any]:
-    script, output = path.with_name("replies.json"), path.with_name("compacted.jsonl")
+    script = path.with_name("replies.json")
     script.write_text(json.dumps([REPLY]), encoding="utf-8")
-    output.unlink(missing_ok=True)
-    client = ["--client", "scripted", "--script", str(script), "--output", str(output)]
+    client = ["--client", "scripted", "--script", str(script)]
     result = CliRunner().invoke(group, ["compact", str(path), *case.options(), *client])
     assert result.exit_code == 0, (result.output, result.stderr, result.exception)
-    events = [json.loads(line) for line in result.stdout.splitlines()]
+    events = [json.loads(line) for line in result.stdout.split("\n") if line]
     done = next(event["result"] for event in events if event["type"] == "compaction_end")
-    assert read_session(str(output), exact=True).entries[-1].body.summary == done["summary"]
     return {"summary": done["summary"], "estimatedTokensAfter": done["estimatedTokensAfter"]}
 
 

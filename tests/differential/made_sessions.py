@@ -181,7 +181,7 @@ def _result(maker: _Maker, call: dict[str, Any]) -> None:
 def _shell(maker: _Maker) -> None:
     fields: dict[str, Any] = {"command": "ls " + maker.some(0, 3), "output": maker.some(0, 40)}
     fields |= {"exitCode": maker.chance.choice((0, 1, 127)), "cancelled": maker.odds(0.1), "truncated": maker.odds(0.2)}
-    fields |= {"fullOutputPath": "/tmp/dock.txt"} if maker.odds(0.5) else {}
+    fields |= {"fullOutputPath": "/srv/harbor/dock.txt"} if maker.odds(0.5) else {}
     maker.message("bashExecution", **fields, **({"excludeFromContext": True} if maker.odds(0.3) else {}))
 
 

@@ -105,7 +105,8 @@ async function answer({ file, leaf, keep, reserve, window, reply }) {
   if (!preparation) return found;
   found.plan = planFields(preparation, entries);
   const done = await runCompaction(preparation, reply);
-  // In memory, so that Pi itself makes the entry: it adds the system message that is in force.
+  // In memory, so that Pi itself makes the entry. The system message that it adds is left out of the figure, as in the
+  // exact mode that is compared; see docs/estimated-tokens-after.md.
   const header = { type: "session", version: sessions.CURRENT_SESSION_VERSION, id: "made" };
   const manager = sessions.SessionManager.inMemory("/", undefined, [header, ...path]);
   manager.appendCompaction(done.summary, done.firstKeptEntryId, done.tokensBefore, done.details, false, done.usage);
@@ -114,7 +115,7 @@ async function answer({ file, leaf, keep, reserve, window, reply }) {
     requests: done.requests,
     summary: done.summary,
     messagesAfter: after.length,
-    estimatedTokensAfter: sumTokens(after),
+    estimatedTokensAfter: sumTokens(after.filter((message) => message.role !== "system")),
   };
   return found;
 }
