@@ -1,4 +1,4 @@
-"""Words of languages other than English by which a sentence is known to state a rule.
+"""Words of languages other than English by which a sentence is known to state a rule, and headings of rules in all.
 
 Takes one sentence of a user; gives a strength as `constraint_cues` does. A language costs nothing where its script or
 its own function words are absent. Chinese, Japanese and Korean need no blanks around words; the European tables do.
@@ -91,6 +91,12 @@ _GERMAN = re.compile(
     r"|sorge? dafür|wichtig(?::| ist)|vertraulich|geheim\w*|behalt\w*|respektier\w*|beachte\w*|halt dich"
     r"|unverändert|tabu|verboten|nicht erlaubt)(?!\w)"
 )
+_GERMAN_BAN = re.compile(
+    r"^(?:bitte )?(?!(?:das|dass|es|der|die|den|dem|ich|wir|hier|dies\w*|jetzt|leider|ein\w*|mein\w*|geht|läuft"
+    r"|klappt|ist|sind"
+    r"|war\w*|hat|kann|funktioniert|noch|aber|und|wenn|er|sie|du|warum|wieso|weshalb|vielleicht|so"
+    r"|da)\b)\w+ .*\bnicht\b"
+)
 _GERMAN_MARK = re.compile(
     r"\b(?:der|die|das|und|nicht|ist|ich|du|mit|auf|für|bitte|ein|eine|einen|den|dem|zu|im|vor|kein|keine|keinen"
     r"|nur|immer|alle|jede|jeder|jedem|nie|niemals|mich|mir|an|auf|ab|von|jetzt|wenn|bevor|ohne|sie|deutsch"
@@ -107,8 +113,9 @@ _FRENCH = re.compile(
     r"|respecte[rz]?|plutôt)(?!\w)"
 )
 _FRENCH_MARK = re.compile(
-    r"\b(?:le|la|les|des|du|une?|est|et|en|pour|dans|pas|ne|ce|cette|que|qui|avec|sur|tu|vous|je|moi|français"
-    r"|anglais|jamais|toujours)\b|\b[ndlcsj]'"
+    r"\b(?:les?|du|des|une?|et|pour|dans|pas|ne|ce|cette|que|qui|avec|sur|vous|je|français|anglais|jamais|toujours"
+    r"|avant"
+    r"|chaque|aucune?|tous|toutes)\b|\b[ndlcsj]'(?=[aeéèiouh])"
 )
 _SPANISH = re.compile(
     r"\b(?:no (?:\w+ ){0,2}?(?:\w+(?:es|as|en|an|ar|er|ir)|se)(?!\w)|nunca|jamás|siempre|solo|sólo|solamente"
@@ -134,6 +141,36 @@ _ROMANCE_MARK = re.compile(
     r"\b(?:não|uma|você|os|da|do|em|é|português|il|gli|della|che|di|questo|sono|italiano|è|per|con|nel)\b"
 )
 
+_RULES_LEAD = re.compile(
+    r"(?:[\w' ,&-]{0,40}\b)?(?:rules?|constraints?|requirements?|preferences?|guidelines?|conventions?"
+    r"|restrictions?|ground rules"
+    r"|please note|keep in mind|important|reminders?|dos? and don'?ts|code style|style(?: guide)?|limits?|instructions)"
+    r"(?: [\w' ,&-]{0,40})?[:：]?$|.{0,12}(?:规则|要求|约束|注意(?:事项)?|规范|限制|约定|偏好|原则|条件|ルール"
+    r"|注意|制約|条件|規約).{0,8}[:：]?$"
+    r"|(?:[\wäöü' -]{0,30}\b)?(?:regeln|vorgaben|anforderungen|règles|contraintes|consignes|reglas|requisitos"
+    r"|restricciones)"
+    r"(?: [\wäöü' -]{0,30})?[:：]?$"
+)
+
+
+def heads_rules(line: str) -> bool:
+    """True for a heading in any of the languages under which a list of rules stands, such as "house rules:"."""
+    return _RULES_LEAD.match(line) is not None
+
+
+_SCOPED = re.compile(
+    r"\b(?:for|throughout|during) the (?:rest|whole|entire)\b|\bfrom now on\b|\buntil (?:i|further)\b|从现在|会话"
+)
+_OWN_HEADING = re.compile(
+    r"\W*(?:(?:my|our|user|hard|global) )?(?:constraints?|preferences|requirements|约束|要求|限制)\W*$"
+)
+
+
+def is_meant_here(line: str, lead: str) -> bool:
+    """True for a sentence of a pasted document that speaks of this session, or stands under a heading for"
+    " constraints."""
+    return _SCOPED.search(line) is not None or (bool(lead) and _OWN_HEADING.match(lead) is not None)
+
 
 def other_strength(sentence: str) -> int:
     """How surely a sentence in another language than English states a rule: `CERTAIN`, `LIKELY` or `NONE`.
@@ -151,17 +188,19 @@ def other_strength(sentence: str) -> int:
         return NONE
     if _HANGUL.search(sentence):
         return CERTAIN if _KOREAN.search(sentence) else NONE
+    if _GERMAN_BAN.match(sentence) and _GERMAN_MARK.search(sentence):
+        return LIKELY
     if _CYRILLIC.search(sentence):
         return CERTAIN if _RUSSIAN.search(sentence) else NONE
     for words, mark, needed in _EUROPEAN:
-        if len(set(mark.findall(sentence))) >= needed and words.search(sentence):
+        if words.search(sentence) and len(set(mark.findall(sentence))) >= needed:
             return CERTAIN
     return NONE
 
 
 _EUROPEAN = (
     (_GERMAN, _GERMAN_MARK, 1),
-    (_FRENCH, _FRENCH_MARK, 2),
+    (_FRENCH, _FRENCH_MARK, 1),
     (_SPANISH, _SPANISH_MARK, 1),
     (_ROMANCE, _ROMANCE_MARK, 2),
 )

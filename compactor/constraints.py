@@ -2,19 +2,19 @@
 
 Takes messages; gives `Constraint` values whose text is an exact substring of a user's message, in order, duplicates
 merged, with the sentence that later lifted or changed one. Takes a summary; says which constraints it lost. A sentence
-too many costs a line, a rule too few costs the user's trust: the tables lean to the first. Known misses: a rule that
-only a list, a picture or pasted code implies, and wishes phrased as questions.
+too many costs a line, a rule too few costs trust: the tables lean to the first. Known misses: rules that are only
+implied, and wishes phrased as questions.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from compactor.constraint_changes import lifts_something, topic
 from compactor.constraint_cues import english_strength
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE
-from compactor.constraint_words import other_strength
+from compactor.constraint_words import heads_rules, is_meant_here, other_strength
 from compactor.messages import Message
 from compactor.sentences import Sentence, sentences
 
@@ -65,23 +65,39 @@ class Lift:
 
 def find_constraints(messages: Sequence[Message]) -> list[Constraint]:
     """The constraints that the user stated in these messages, in order of their first appearance."""
-    found: list[Constraint] = []
-    for position, message in enumerate(messages):
-        if message.role == "user":
-            text = message.text()
-            found += _in_message(sentences(text), text, position)
-    lifts = find_lifts(messages)
+    said = list(_said(messages))
+    found = [rule for one in said for rule in _in_message(one)]
+    lifts = _lifts(said)
     return _merged([_changed(rule, lifts) for rule in found] if lifts else found)
 
 
 def find_lifts(messages: Sequence[Message]) -> list[Lift]:
     """The sentences by which the user lifts or changes an earlier rule, in order."""
+    return _lifts(_said(messages))
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """One message of the user, taken apart."""
+
+    text: str
+    message: int
+    sentences: list[Sentence]
+
+
+def _said(messages: Sequence[Message]) -> Iterator[_Said]:
+    for position, message in enumerate(messages):
+        if message.role == "user":
+            text = message.text()
+            yield _Said(text, position, sentences(text))
+
+
+def _lifts(said: Iterable[_Said]) -> list[Lift]:
     return [
-        Lift(text=sentence.text, message=position, topic=topic(folded(sentence.text)))
-        for position, message in enumerate(messages)
-        if message.role == "user"
-        for sentence in sentences(message.text())
-        if lifts_something(folded(sentence.text))
+        Lift(text=sentence.text, message=one.message, topic=topic(line))
+        for one in said
+        for sentence in one.sentences
+        if lifts_something(line := folded(sentence.text))
     ]
 
 
@@ -138,8 +154,9 @@ def plain(text: str) -> str:
     return " ".join(_MARKS.sub("", text.translate(_QUOTES)).split())
 
 
-def _in_message(said: list[Sentence], text: str, position: int) -> Iterator[Constraint]:
+def _in_message(one: _Said) -> Iterator[Constraint]:
     """The constraints of one message; a list under a ban goes with the ban."""
+    said = one.sentences
     n = 0
     while n < len(said):
         sentence = _rule_behind(said[n])
@@ -149,30 +166,14 @@ def _in_message(said: list[Sentence], text: str, position: int) -> Iterator[Cons
             continue
         end = sentence.end
         if sentence.text.endswith((":", "：")):
-            if _RULES_LEAD.match(folded(sentence.text)):
+            if heads_rules(folded(sentence.text)):
                 continue
             while n < len(said) and said[n].is_item and said[n].end - sentence.start <= MAX_LISTED_CHARS:
                 end = said[n].end
                 n += 1
-        words = text[sentence.start : end]
+        words = one.text[sentence.start : end]
         kind = _kind(folded(sentence.lead + " " + words))
-        yield Constraint(text=words, kind=kind, message=position, start=sentence.start, strength=strength)
-
-
-_RULES_LEAD = re.compile(
-    r"(?:[\w' ,&-]{0,40}\b)?(?:rules?|constraints?|requirements?|preferences?|guidelines?|conventions?"
-    r"|restrictions?|ground rules"
-    r"|please note|keep in mind|important|reminders?|dos? and don'?ts|code style|style(?: guide)?|limits?|instructions)"
-    r"(?: [\w' ,&-]{0,40})?[:：]?$|.{0,12}(?:规则|要求|约束|注意(?:事项)?|规范|限制|约定|偏好|原则|条件|ルール"
-    r"|注意|制約|条件|規約).{0,8}[:：]?$"
-    r"|(?:[\wäöü' -]{0,30}\b)?(?:regeln|vorgaben|anforderungen|règles|contraintes|consignes|reglas|requisitos"
-    r"|restricciones)"
-    r"(?: [\wäöü' -]{0,30})?[:：]?$"
-)
-_SCOPED = re.compile(
-    r"\b(?:for|throughout|during) the (?:rest|remainder|whole|entire)\b|\bfrom (?:now|here) on\b|\buntil (?:i"
-    r"|further)\b|从现在|本次会话|整个会话"
-)
+        yield Constraint(text=words, kind=kind, message=one.message, start=sentence.start, strength=strength)
 
 
 def _strength(sentence: Sentence) -> int:
@@ -180,10 +181,10 @@ def _strength(sentence: Sentence) -> int:
     if len(sentence.text) > MAX_SENTENCE_CHARS:
         return NONE
     line = folded(sentence.text)
-    under_rules = bool(sentence.lead) and _RULES_LEAD.match(folded(sentence.lead)) is not None
-    if sentence.pasted and not under_rules and not _SCOPED.search(line):
+    lead = folded(sentence.lead)
+    if sentence.pasted and not is_meant_here(line, lead):
         return NONE
-    if under_rules and len(line) > 2 and not line.endswith(("?", "？")):
+    if lead and heads_rules(lead) and len(line) > 2 and not line.endswith(("?", "？")):
         return CERTAIN
     if len(line) < 4 or (lifts_something(line) and not _BAN_WORD.search(line)):
         return NONE

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compactor.branch import Branch
+from compactor.branch import Branch, link_parents_as_pi
 from compactor.entries import Entry
 from compactor.errors import CompactorError, ModelAborted, ReplyRejected
 from compactor.events import (
@@ -120,7 +120,31 @@ def write_problem(planned: Planned) -> str | None:
     for entry in (leaf, planned.plan.first_kept):
         if entry.id in made:
             return f"expected an id to refer to, found none on line {entry.line}; {todo}"
+    if any(w.code in BROKEN_LINKS for w in session.warnings):
+        return _unreachable_in_pi(planned, planned.plan)
     return None
+
+
+BROKEN_LINKS = frozenset({"missing_parent", "lost_parent", "parent_cycle", "duplicate_id"})
+"""Warnings about links that are followed here and not by Pi."""
+
+
+def _unreachable_in_pi(planned: Planned, plan: CompactionPlan) -> str | None:
+    """Why Pi, which does not repair links, would not find the kept tail."""
+    leaf = planned.branch.leaf
+    parents = link_parents_as_pi(planned.session.entries).parents
+    at = leaf.index if leaf is not None else None
+    seen: set[int] = set()
+    while at is not None and at not in seen and at != plan.first_kept.index:
+        seen.add(at)
+        last, at = at, parents[at]
+    if at == plan.first_kept.index:
+        return None
+    line = planned.session.entries[last].line
+    return (
+        f"expected a branch that Pi can follow to the first kept entry, found a broken parent link on line {line}: the "
+        "kept tail before it would be lost; keep fewer tokens (--keep-recent-tokens), so that the cut is after that line"
+    )
 
 
 def summary_source(plan: CompactionPlan) -> SummarySource:

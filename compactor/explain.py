@@ -105,11 +105,11 @@ def _context(made: Decision) -> Reason:
 def _summarized(made: Decision, plan: CompactionPlan) -> Iterator[Reason]:
     """What goes into the summary, and what becomes of the previous one."""
     history, prefix = plan.history_messages, plan.prefix_messages
-    parts = [f"{history:,} of history"] if history else []
-    parts += [f"{prefix:,} of a turn prefix"] if prefix else []
+    parts = f"{history:,} of history and {prefix:,} of a turn prefix" if history else "all of a turn prefix"
+    parts = parts if prefix else "all of history"
     size = sum(map(made.message_tokens, range(plan.range_start, plan.cut.index)))
     whole = f"{amount(history + prefix, 'message')} with {amount(size, 'token')} by {made.counter}"
-    yield Reason("summarized", f"To be summarized: {whole} ({listed(parts)}).")
+    yield Reason("summarized", f"To be summarized: {whole} ({parts}).")
     if plan.previous_summary:
         chars = amount(utf16_len(plan.previous_summary), "character")
         number = sum(entry.type == "compaction" for entry in made.measured.projection.branch.entries)

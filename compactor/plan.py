@@ -26,6 +26,7 @@ from compactor.file_ops import FileLists, file_lists, lists_of_details
 from compactor.measure import Measured
 from compactor.settings import CompactionSettings
 from compactor.tokens import ContextTokens, EntryMeasure
+from compactor.wording import amount, shown_id
 
 CUT_ROLES = frozenset({"user", "assistant", "bashExecution", "custom", "branchSummary", "compactionSummary"})
 """Pi 1.6.0 isCutPointMessage."""
@@ -167,13 +168,13 @@ def _plain_messages(measures: Sequence[EntryMeasure]) -> int:
 
 
 def _nothing(plan: CompactionPlan, settings: CompactionSettings) -> Skip:
-    kept = f"all {plan.kept_messages} messages ({plan.kept_tokens} tokens) stay in the kept tail"
+    whole = f"{amount(plan.kept_messages, 'message')} with {amount(plan.kept_tokens, 'token')}"
     if plan.cut.crossing is None:
-        why = f"they are fewer than the {settings.keep_recent_tokens} tokens to keep"
+        why = f"fewer than the {settings.keep_recent_tokens:,} tokens to keep"
     else:
         biggest = max(plan.measured.measures[plan.cut.index :], key=lambda m: m.tokens).tokens
-        why = f"the only place to cut is before a message of up to {biggest} tokens, which is kept whole"
-    return Skip(reason="nothing_to_compact", detail=f"{kept}: {why}")
+        why = f"the only place to cut is before a message of up to {amount(biggest, 'token')}, which is kept whole"
+    return Skip(reason="nothing_to_compact", detail=f"the kept tail takes all there is, {whole}: {why}")
 
 
 def _tail_over_limit(plan: CompactionPlan, settings: CompactionSettings, limit: int) -> Skip:
@@ -181,10 +182,10 @@ def _tail_over_limit(plan: CompactionPlan, settings: CompactionSettings, limit: 
     at = max(range(len(tail)), key=lambda n: tail[n].tokens)
     entry = plan.measured.projection.entries[plan.cut.index + at].entry
     detail = (
-        f"the kept tail alone has {plan.kept_tokens} tokens, more than the {limit} that the window of "
-        f"{settings.context_window} leaves after the reserve of {settings.reserve_tokens}; its largest entry "
-        f"{entry.id} has {tail[at].tokens}; a summary of the rest can't bring the context below the limit: keep fewer "
-        f"tokens than {limit}, or use a model with a larger window"
+        f"the kept tail alone has {amount(plan.kept_tokens, 'token')}, more than the {limit:,} that the window of "
+        f"{settings.context_window:,} leaves after the reserve of {settings.reserve_tokens:,}; its largest entry "
+        f"{shown_id(entry.id)} has {tail[at].tokens:,}; a summary of the rest can't bring the context below the limit: "
+        f"keep fewer tokens than {limit:,}, or use a model with a larger window"
     )
     return Skip(reason="kept_tail_over_limit", detail=detail)
 

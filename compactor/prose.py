@@ -32,7 +32,7 @@ _CODE_LINE = re.compile(
 _FRAME = re.compile(r"\s*File \".*\", line \d+")
 _BRACKET = re.compile(r"[(){}=]")
 _BOX = re.compile("[─-╿▀-▟⠀-⣿]")
-_WORD_RUN = re.compile(r"(?:[A-Za-z'’]{1,30},?[ ]){5}|[\u3040-\u30ff\u3400-\u9fff]{6}")
+_WORD_RUN = re.compile(r"(?:[A-Za-z'’]{1,30},?[ ]){3,9}[A-Za-z'’]{1,30}[.!](?=\s|$)|[\u3040-\u30ff\u3400-\u9fff]{6}")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = re.compile(r"[^\W\d_]")
 _SYMBOLS = re.compile(r"[{}\[\]<>=|\\/_$#@^~+*&%]")
@@ -116,7 +116,7 @@ def _closing_tags(text: str) -> dict[str, list[int]]:
 
 
 def is_code_like(line: str) -> bool:
-    """True for a line that looks like code, a log, a stack trace, a table or a diagram; of a long one its ends decide."""
+    """True for a line that looks like code, a log, a trace, a table or a diagram; of a long one its ends decide."""
     if len(line) > 2 * JUDGED_CHARS:
         line = line[:JUDGED_CHARS] + line[-JUDGED_CHARS:]
     if _CODE_LINE.match(line) or _BOX.search(line) or _ends_like_code(line):

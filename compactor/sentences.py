@@ -170,15 +170,18 @@ def _split(text: str, unit: _Unit) -> Iterator[tuple[int, int]]:
     for stop in _STOP.finditer(body):
         while g < len(guarded) and guarded[g][1] <= stop.start():
             g += 1
-        inside = (
-            g < len(guarded)
-            and guarded[g][0] < stop.start()
-            and (stop.end() < guarded[g][1] or body[guarded[g][0]] == "`")
-        )
+        inside = g < len(guarded) and guarded[g][0] < stop.start() and _holds(body, guarded[g], stop.end())
         if not inside and _ends_sentence(body, start, stop):
             yield from _pieces(text, unit.start + start, unit.start + stop.end())
             start = stop.end()
     yield from _pieces(text, unit.start + start, unit.end)
+
+
+def _holds(body: str, guard: tuple[int, int], end: int) -> bool:
+    """True when a full stop inside of quotes, brackets or code does not end the sentence around them."""
+    if end < guard[1] or body[guard[0]] == "`":
+        return True
+    return body[guard[1] : guard[1] + 3].lstrip()[:1].islower()
 
 
 def _ends_sentence(body: str, start: int, stop: re.Match[str]) -> bool:

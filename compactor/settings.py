@@ -269,7 +269,7 @@ def _unknown_window(model: NamedModel | None) -> SettingsWarning:
     whose = f"the context window of {named} is not known" if named else "the session names no model"
     return SettingsWarning(
         code="window_unknown",
-        message=f"{whose}: {CONTEXT_WINDOW_DEFAULT} tokens are assumed; give --context-window if that is wrong",
+        message=f"{whose}: {CONTEXT_WINDOW_DEFAULT:,} tokens are assumed; give --context-window if that is wrong",
     )
 
 

@@ -152,3 +152,26 @@ def test_answers_are_kept_apart_by_command_and_show_no_argument() -> None:
     assert one != two
     assert one.startswith("llm-") and "secret" not in one
     assert CommandClient(command="llm", label="mine").model == "mine"
+
+
+def test_ctrl_c_while_a_child_starts_ends_the_child_and_is_told() -> None:
+    """The signal comes between the fork and the moment when the child is known to its caller."""
+    program = (
+        "import os, signal, subprocess, sys\n"
+        "from compactor.clients import children\n"
+        "class Slow(subprocess.Popen):\n"
+        "    def __init__(self, *a, **k):\n"
+        "        super().__init__(*a, **k)\n"
+        "        print(self.pid, flush=True)\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "subprocess.Popen = Slow\n"
+        "try:\n"
+        "    children.start([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "except KeyboardInterrupt:\n"
+        "    print('told', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    pid, told = done.stdout.split()
+    assert told == "told"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)

@@ -13,7 +13,7 @@ from replies import PREFIX_REPLY, WHOLE_REPLY, options
 from strategies import sessions
 
 from compactor.branch import active_branch, find_leaf
-from compactor.engine import Compacted, Effects, compact, summary_source
+from compactor.engine import Compacted, Effects, compact, summary_source, write_problem
 from compactor.errors import ModelAborted, ModelError, SessionChanged
 from compactor.events import EntryStamp, Event, Reason, json_line
 from compactor.formats.pi import parse_session
@@ -393,3 +393,25 @@ def test_any_session_is_compacted_or_says_why_not_and_stays_readable(
         again = parse_session(data + ran.done.line, exact=exact)
         assert again.entries[-1].id == STAMP.id
         assert again.entries[-1].body.summary == ran.events[-1]["result"]["summary"]
+
+
+def broken_link_session(lost: str) -> SessionBuilder:
+    """A session whose fourth message names a parent that was never written."""
+    builder = SessionBuilder()
+    for n in range(6):
+        builder.user(f"Question {n}? " + "word " * 40)
+        builder.assistant(f"Answer {n}. " + "word " * 40)
+    builder.rows[3]["parentId"] = lost
+    return builder
+
+
+@pytest.mark.parametrize(("keep", "refused"), [(500, True), (100, False)])
+def test_entry_is_refused_where_pi_could_not_follow_the_branch_to_the_kept_tail(keep: int, refused: bool) -> None:
+    decided = planned(broken_link_session("deadbeef"), keep=keep)
+    problem = write_problem(decided)
+    assert (problem is not None) == refused
+    assert not refused or "broken parent link on line 5" in (problem or "")
+
+
+def test_whole_links_are_no_reason_to_refuse() -> None:
+    assert write_problem(planned(broken_link_session("00000003"), keep=500)) is None

@@ -333,8 +333,14 @@ def test_real_sessions_are_explained_without_noise(path: pathlib.Path, keep: int
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"stopReason": "error", "errorMessage": "prompt is too long: 213462 tokens > 200000 maximum"}, "reply_overflowed"),
-        ({"stopReason": "error", "errorMessage": "ThrottlingException: Too many tokens, please wait"}, "reply_throttled"),
+        (
+            {"stopReason": "error", "errorMessage": "prompt is too long: 213462 tokens > 200000 maximum"},
+            "reply_overflowed",
+        ),
+        (
+            {"stopReason": "error", "errorMessage": "ThrottlingException: Too many tokens, please wait"},
+            "reply_throttled",
+        ),
         ({"stopReason": "error", "errorMessage": "401 invalid key"}, None),
         ({"stopReason": "stop"}, None),
     ],

@@ -11,6 +11,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from builders import SessionBuilder
+from command_line import run_process
 
 from compactor.clients.anthropic_messages import AnthropicMessagesClient
 from compactor.clients.local import LocalClient
@@ -197,3 +199,40 @@ def test_damaged_model_is_told_in_the_server_s_words(tmp_path: Path) -> None:
         LocalClient(model_path=str(path)).complete(REQUEST, print)
     assert raised.value.kind == "setup"
     assert str(raised.value).isprintable()
+
+
+@with_model
+def test_window_that_the_server_set_up_is_known(local: LocalClient) -> None:
+    assert local.window_tokens == WINDOW_TOKENS
+
+
+@with_model
+@every_client
+def test_session_is_compacted_through_each_client(local: LocalClient, name: str, tmp_path: Path) -> None:
+    """The small model writes no sections, and need not: what counts is the way from the session to the entry."""
+    prompt = tmp_path / "short.j2"
+    prompt.write_text("{# For a small model. #}\nAnswer in one short sentence: what does the user want?\n")
+    builder = SessionBuilder()
+    builder.user("Paint the boat house blue, please. " + "It is by the lake. " * 30)
+    builder.assistant("I will paint the boat house blue.")
+    builder.user("Good.")
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(builder.data())
+    where = {
+        "local": ["--model-path", str(MODEL)],
+        "openai": ["--model", "m", "--base-url", f"{local.url}/v1"],
+        "anthropic": ["--model", "m", "--base-url", local.url],
+    }[name]
+    keys = {"OPENAI_API_KEY": local.api_key, "ANTHROPIC_API_KEY": local.api_key}
+    done = run_process(
+        "compact", str(session), "--client", name, *where, "--prompt", str(prompt), "--keep-recent-tokens", "1",
+        "--summarizer-window", str(WINDOW_TOKENS), "--max-output-tokens", "100", "--write", "--json",
+        **keys,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    end = done.objects[-1]
+    assert end["type"] == "compaction_end"
+    assert "boat" in end["result"]["summary"]
+    used = end["result"]["usage"]
+    assert used["input"] + used["cacheRead"] > 100
+    assert session.read_bytes().count(b"\n") == 5

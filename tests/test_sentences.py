@@ -48,7 +48,7 @@ def test_list_items_stay_whole_and_know_the_line_over_them() -> None:
 
 
 def test_a_wrapped_line_goes_on_and_a_short_line_does_not() -> None:
-    wrapped = "please do not change anything in the folder that holds\nthe generated files"
+    wrapped = "please do not change anything in the whole folder that holds\nthe generated files"
     assert texts_of(wrapped) == [wrapped]
     assert texts_of("fix the bug\nnever push") == ["fix the bug", "never push"]
 
@@ -60,7 +60,7 @@ def test_a_wrapped_line_goes_on_and_a_short_line_does_not() -> None:
         "~~~\nDo not push.\n~~~",
         "> Do not push.\n> Ever.",
         "<skill name='x'>\nDo not push.\n</skill>",
-        'Traceback (most recent call last):\n  File "a.py", line 1, in b\n    never push here\nValueError: do not push it',
+        'Traceback (most recent call last):\n  File "a.py", line 1, in b\n    never push\nValueError: do not push it',
         "Error: do not push\n    at push (/a/b.js:1:2)",
         "$ git push --never",
         "2026-01-01T10:00:00 do not push the thing to me",
@@ -109,13 +109,11 @@ def test_code_detection_never_fails(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<a>\n", "```\n", "- x\n", "a. ", '"', "`", "(", "# x\n", "e.g. ", "x" * 50, "不", ">\n", "</a>", "a;b{\n"]
+    "piece",
+    ["<a>\n", "```\n", "- x\n", "a. ", '"', "`", "(", "# x\n", "e.g. ", "x" * 50, "不", ">\n", "</a>", "a;b{\n"],
 )
-def test_time_grows_with_the_length_and_not_its_square(piece: str) -> None:
-    """Ten times the text in far less than a hundred times the time; the margin is for a busy machine."""
-    short, long = piece * (20_000 // len(piece)), piece * (400_000 // len(piece))
-    start = time.perf_counter()
-    sentences(short)
-    middle = time.perf_counter()
-    sentences(long)
-    assert time.perf_counter() - middle < 20 * 8 * (middle - start) + 1
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    """A quadratic rule would need minutes for this; the limit leaves room for a busy machine."""
+    start = time.process_time()
+    sentences(piece * (200_000 // len(piece)))
+    assert time.process_time() - start < 5

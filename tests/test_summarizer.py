@@ -45,7 +45,9 @@ def test_split_turn_makes_two_requests_joined_by_the_turn_lead() -> None:
 
 
 def test_prefix_alone_keeps_the_previous_summary_or_says_that_there_is_none() -> None:
-    assert play(SummarySource(history=[], prefix=[USER])).summary.text == NO_PRIOR_HISTORY + SPLIT_TURN_LEAD + PREFIX_REPLY
+    assert (
+        play(SummarySource(history=[], prefix=[USER])).summary.text == NO_PRIOR_HISTORY + SPLIT_TURN_LEAD + PREFIX_REPLY
+    )
     kept = play(SummarySource(history=[], prefix=[USER], previous_summary="## Goal\nold"))
     assert kept.summary.text.startswith("## Goal\nold" + SPLIT_TURN_LEAD)
 
@@ -74,7 +76,9 @@ def test_conversation_can_not_close_its_block_or_fake_a_previous_summary() -> No
 
 
 def test_call_without_a_result_is_told_as_not_known_to_have_run() -> None:
-    call = Message(role="assistant", content=[Block(type="toolCall", id="c1", name="bash", arguments={"command": "rm x"})])
+    call = Message(
+        role="assistant", content=[Block(type="toolCall", id="c1", name="bash", arguments={"command": "rm x"})]
+    )
     request = play(SummarySource(history=[USER, call])).requests[0]
     assert "[Tool result]: (no result was recorded: bash was requested, it is not known to have run)" in request.context
 
@@ -179,9 +183,7 @@ def test_previous_summary_reaches_only_the_last_merge() -> None:
     assert not any(r.previous_summary for r in played.requests if r.kind == "part")
 
 
-@pytest.mark.parametrize(
-    ("window", "output", "words"), [(500, 400, "leaves"), (4500, 1200, "two part summaries")]
-)
+@pytest.mark.parametrize(("window", "output", "words"), [(500, 400, "leaves"), (4500, 1200, "two part summaries")])
 def test_window_that_is_too_small_is_an_error_that_says_so(window: int, output: int, words: str) -> None:
     history = [said("user", "lorem ipsum " * 1500)]
     reply = WHOLE_REPLY + "\n- " + "detail " * 1500

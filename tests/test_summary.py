@@ -65,7 +65,12 @@ def test_each_section_is_missed_when_its_heading_is_gone(name: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["## Constraints and Preferences", "## constraints & preferences:", "## **Constraints & Preferences**", "# Constraints"],
+    [
+        "## Constraints and Preferences",
+        "## constraints & preferences:",
+        "## **Constraints & Preferences**",
+        "# Constraints",
+    ],
 )
 def test_headings_are_known_with_small_deviations(heading: str) -> None:
     assert parse_summary(WHOLE.replace("## Constraints & Preferences", heading)).section(CONSTRAINTS) is not None
@@ -115,7 +120,10 @@ def test_appended_blocks_always_come_off_again(text: str, paths: list[str]) -> N
         (ModelResponse(text="", stop_reason="error", error_message="backend down"), "backend down"),
         (ModelResponse(text="", stop_reason="error"), "without a message"),
         (ModelResponse(text="x", stop_reason="aborted"), "aborted"),
-        (ModelResponse(text="## Goal\n[what the user wants]\n## Next Steps\n1. [what comes next]"), "repeats the request"),
+        (
+            ModelResponse(text="## Goal\n[what the user wants]\n## Next Steps\n1. [what comes next]"),
+            "repeats the request",
+        ),
         (ModelResponse(text="<conversation>\n[User]: hello\n</conversation>"), "repeats the request"),
     ],
 )

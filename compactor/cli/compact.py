@@ -57,10 +57,8 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
 @click.option(
     "--max-output-tokens",
     type=click.IntRange(min=1),
-    default=8192,
-    show_default=True,
     metavar="N",
-    help="Limit of a model's reply; a reply cut off there is refused.",
+    help="Limit of a model's reply; one that is cut off there is refused.  [default: 8192, or a quarter of the window]",
 )
 @click.option("--summarizer-window", type=click.IntRange(min=1), metavar="N", help="Window of the model that is asked.")
 @click.option(

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 DONE, FAILED, NOTHING, STOPPED = 0, 1, 3, 130
 
+MAX_OUTPUT_TOKENS = 8192
+"""Of a reply, unless the user asks for another limit."""
+
 CLEARED_LINE = "\r\x1b[K"
 """Back to the start of the terminal's line, and all of it erased (ECMA-48 EL)."""
 
@@ -49,7 +52,7 @@ class CompactOptions:
     timeout: float | None
     prompt: str
     instructions: str | None
-    max_output_tokens: int
+    max_output_tokens: int | None
     summarizer_window: int | None
     token_budget: int | None
     no_pins: bool
@@ -82,11 +85,12 @@ def run(common: SessionOptions, options: CompactOptions) -> int:
         observe=progress.observe,
         commit=_commit(decided, options),
     )
+    window = None if isinstance(decided.plan, Skip) else options.summarizer_window or _window_of(client)
     summary_options = SummaryOptions(
         prompts=prompts,
         focus=options.instructions,
-        max_output_tokens=options.max_output_tokens,
-        window_tokens=options.summarizer_window or _window_of(client),
+        max_output_tokens=options.max_output_tokens or _output_limit(window),
+        window_tokens=window,
         pins=not options.no_pins,
         exact=common.exact_pi,
     )
@@ -157,14 +161,23 @@ def _client_options(options: CompactOptions) -> ClientOptions:
         max_retries=options.max_retries,
         timeout_s=options.timeout,
         token_budget=options.token_budget,
+        context_window=options.summarizer_window,
     )
 
 
 def _window_of(client: ModelClient) -> int | None:
-    """The summarizer's window from the catalogue; None for clients without a model, or an unknown model."""
+    """The summarizer's window: what a local server set up, else the catalogue's; None for no or an unknown model."""
+    if client.name == "local":
+        window: int | None = getattr(client, "window_tokens", None)
+        return window
     from compactor.windows_file import window_of_model
 
     return window_of_model(None, client.model) if client.model and client.name in ("openai", "anthropic") else None
+
+
+def _output_limit(window: int | None) -> int:
+    """Tokens for a reply: enough for a long summary, but no more than a quarter of a small window."""
+    return MAX_OUTPUT_TOKENS if window is None else max(1, min(MAX_OUTPUT_TOKENS, window // 4))
 
 
 def _stamp(decided: Planned) -> EntryStamp:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,28 @@ def own_group() -> dict[str, Any]:
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"start_new_session": True}
+
+
+def start(argv: list[str], **arguments: Any) -> "subprocess.Popen[bytes]":
+    """A child in a process group of its own; a Ctrl-C while it starts ends it before it is told.
+
+    Raises:
+        OSError: it can't be started.
+    """
+    stopped: list[int] = []
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        # Between the fork and the assignment nobody could end the child: the signal waits for that moment.
+        before = signal.signal(signal.SIGINT, lambda number, frame: stopped.append(number))
+    try:
+        process = subprocess.Popen(argv, **arguments, **own_group())
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    if stopped:
+        end(process)
+        raise KeyboardInterrupt
+    return process
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

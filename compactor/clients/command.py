@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from compactor.clients.children import end, own_group
+from compactor.clients.children import end, start
 from compactor.clients.failures import one_line
 from compactor.clients.options import ClientOptions
 from compactor.errors import ModelError, SettingsError
@@ -78,7 +78,7 @@ class CommandClient:
         prompt = utf8("\n\n".join(part for part in (request.system, request.prompt) if part))
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(self.argv(), stdin=pipe, stdout=pipe, stderr=pipe, **own_group())
+            process = start(self.argv(), stdin=pipe, stdout=pipe, stderr=pipe)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             text = f"can't start the command {self._program()!r}: {reason}; check --command"

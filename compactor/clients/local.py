@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
+from urllib.request import ProxyHandler, Request, build_opener
 
-from compactor.clients.children import end, own_group
+from compactor.clients.children import end, start
 from compactor.clients.failures import missing_package, one_line
 from compactor.clients.openai_chat import OpenAIChatClient
 from compactor.clients.options import ClientOptions
@@ -91,6 +92,19 @@ class LocalClient:
     def api_key(self) -> str:
         """The key that the server wants; starts the server if it does not run."""
         return self._server().key
+
+    @property
+    def window_tokens(self) -> int | None:
+        """The context window that the server set up, None if it does not say; starts the server if it does not run."""
+        server = self._server()
+        asked = Request(f"{server.url}/props", headers={"Authorization": f"Bearer {server.key}"})
+        try:
+            # The loopback address is never behind a proxy.
+            with build_opener(ProxyHandler({})).open(asked, timeout=30) as answer:
+                found = json.load(answer)["default_generation_settings"]["n_ctx"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return found if isinstance(found, int) and found > 0 else None
 
     def complete(self, request: ModelRequest, observe: Observer) -> ModelResponse:
         """The model's answer, streamed.
@@ -179,7 +193,7 @@ def _started(client: LocalClient) -> _Server:
         # -P keeps this folder, with its names that others may use too, off the child's path.
         argv = [sys.executable, "-P", str(SERVER_PROGRAM)]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=log, **own_group())
+        process = start(argv, stdin=pipe, stdout=pipe, stderr=log)
         try:
             answer = _first_answer(process, settings)
             if "url" not in answer:

@@ -79,6 +79,12 @@ class ReplayClient:
         """The model that answers, or whose answers are repeated."""
         return self.inner.model if self.inner is not None else self.recorded_model
 
+    @property
+    def window_tokens(self) -> int | None:
+        """The context window that the inner client knows, None if it knows none."""
+        window: int | None = getattr(self.inner, "window_tokens", None)
+        return window
+
     def complete(self, request: ModelRequest, observe: Observer) -> ModelResponse:
         """The recorded answer, else the inner client's.
 
