@@ -116,7 +116,8 @@ def _break_cycles(entries: Sequence[Entry], parents: list[int | None], warnings:
     """Cuts every circle of parents at its first entry in file order, which is joined to the line before it.
 
     Links to earlier entries alone make no circle. The others are added one by one, the last in the file first, so the
-    one that closes a circle is that of the circle's first entry. Near-linear time: roots are found as in union-find.
+    one that closes a circle is that of the circle's first entry. Joining it can only close a circle that starts even
+    earlier, which is met later. Near-linear time: roots are found as in union-find.
     """
     roots = [parent if parent is not None and parent < n else n for n, parent in enumerate(parents)]
     for first in range(len(parents) - 1, -1, -1):
@@ -124,9 +125,8 @@ def _break_cycles(entries: Sequence[Entry], parents: list[int | None], warnings:
         if parent is None or parent < first:
             continue
         if _root(roots, parent) == first:
-            can_join = first > 0 and _root(roots, first - 1) != first
-            warnings.append(_cycle(entries, parents, first, can_join))
-            parents[first] = first - 1 if can_join else None
+            warnings.append(_cycle(entries, parents, first))
+            parents[first] = first - 1 if first else None
         roots[first] = first if (joined := parents[first]) is None else joined
 
 
@@ -138,13 +138,13 @@ def _root(roots: list[int], at: int) -> int:
     return at
 
 
-def _cycle(entries: Sequence[Entry], parents: list[int | None], first: int, can_join: bool) -> SessionWarning:
+def _cycle(entries: Sequence[Entry], parents: list[int | None], first: int) -> SessionWarning:
     ring = [first]
     while (at := parents[ring[-1]]) is not None and at != first and len(ring) < MAX_NAMED_IDS:
         ring.append(at)
     ids = " -> ".join([*(repr(entries[n].id) for n in ring), *(["…"] if at != first else []), repr(entries[first].id)])
     entry = entries[first]
-    where = f"joined to {entries[first - 1].id!r} on the line before it" if can_join else "it starts the branch"
+    where = f"joined to {entries[first - 1].id!r} on the line before it" if first else "it starts the branch"
     text = f"the parents go round in a circle ({ids}); the link of {entry.id!r} was cut, {where}"
     return SessionWarning(code="parent_cycle", message=text, line=entry.line, entry_id=entry.id)
 

@@ -120,8 +120,31 @@ def write_problem(planned: Planned) -> str | None:
     for entry in (leaf, planned.plan.first_kept):
         if entry.id in made:
             return f"expected an id to refer to, found none on line {entry.line}; {todo}"
+    doubled = _doubled_id(planned, leaf, planned.plan.first_kept)
+    if doubled is not None:
+        return doubled
     if any(w.code in BROKEN_LINKS for w in session.warnings):
         return _unreachable_in_pi(planned, planned.plan)
+    return None
+
+
+def _doubled_id(planned: Planned, leaf: Entry, first_kept: Entry) -> str | None:
+    """Why an id in the new entry would mean another entry than the plan's; None if both mean the plan's.
+
+    The id of a parent means the last entry that has it, the first kept id means the first one on the branch.
+    """
+    parent = next(entry for entry in reversed(planned.session.entries) if entry.id == leaf.id)
+    if parent is not leaf:
+        return (
+            f"expected a leaf with an id of its own, found {leaf.id!r} on line {leaf.line} and again on line "
+            f"{parent.line}; name another leaf"
+        )
+    kept = next(entry for entry in planned.branch.entries if entry.id == first_kept.id)
+    if kept is not first_kept:
+        return (
+            f"expected a first kept entry with an id of its own, found {kept.id!r} on line {kept.line} and again on "
+            f"line {first_kept.line}; cut elsewhere with another --keep-recent-tokens"
+        )
     return None
 
 
@@ -142,8 +165,9 @@ def _unreachable_in_pi(planned: Planned, plan: CompactionPlan) -> str | None:
         return None
     line = planned.session.entries[last].line
     return (
-        f"expected a branch that Pi can follow to the first kept entry, found a broken parent link on line {line}: the "
-        "kept tail before it would be lost; keep fewer tokens (--keep-recent-tokens), so that the cut is after that line"
+        f"expected a branch that Pi can follow to the first kept entry, found a broken parent link on line {line}: "
+        "the kept tail before it would be lost; keep fewer tokens (--keep-recent-tokens), so that the cut is after "
+        "that line"
     )
 
 

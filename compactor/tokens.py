@@ -223,10 +223,7 @@ class EntryMeasure(msgspec.Struct, frozen=True, gc=False):
 
 
 def context_size(usage: Usage) -> int:
-    """Tokens of the context after the request, as reported, 0 for an impossible figure.
-
-    Source: Pi 1.6.0 calculateContextTokens.
-    """
+    """Tokens of the context as reported with a reply, 0 for an impossible figure; Pi 1.6.0 calculateContextTokens."""
     total = usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write
     return int(total) if 0 < total <= MAX_SAFE_INTEGER else 0
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,22 @@ def long_session(turns: int = 4, start: SessionBuilder | None = None) -> Session
         made.result(f"edit_{turn}", "saved")
         made.assistant(f"Crane {turn} stands at berth {turn + 10}; the list says so now.")
     return made
+
+
+def on_terminal(*words: object) -> str:
+    """What a command shows on a terminal of 200 columns; POSIX only."""
+    import pty  # not on Windows
+
+    ours, theirs = pty.openpty()
+    try:
+        env = process_env({"COLUMNS": "200", "TERM": "xterm", "NO_COLOR": "1"})
+        process = subprocess.Popen([*PROGRAM, *map(str, words)], stdout=theirs, stdin=subprocess.DEVNULL, env=env)
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # Linux ends a closed terminal with an error
+            while piece := os.read(ours, 65536):
+                shown += piece
+        assert process.wait(timeout=60) == 0
+    finally:
+        os.close(ours)
+    return shown.decode()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import SessionBuilder, usage
-from command_line import PROGRAM, Ran, long_session, process_env, run, run_process, saved
+from builders import SessionBuilder, tool_call, usage
+from command_line import PROGRAM, Ran, long_session, on_terminal, process_env, run, run_process, saved
 
 PLAN_FIELDS = [
     "session", "leaf", "entries", "branchEntries", "contextEntries", "messages", "roles", "model", "settings",
@@ -350,3 +350,21 @@ def test_no_heavy_library_is_imported_that_is_not_needed(tmp_path: Path, words: 
         check=False,
     )
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="skipped: a pseudo-terminal needs POSIX")
+def test_on_a_terminal_the_report_says_the_same_and_session_text_stays_text(tmp_path: Path) -> None:
+    builder = SessionBuilder(header={"cwd": "/srv/[bold]harbor[/bold]"})
+    builder.user("Where is crane 3? " * 20)
+    builder.assistant("", tool_call("c1", "read", path="dock\x1b[31m.md"))
+    builder.result("c1", "berth 14 " * 20)
+    builder.user("Thanks.")
+    session = saved(builder, tmp_path)
+    shown = on_terminal("plan", session, "--keep-recent-tokens", "1")
+    assert "[bold]harbor[/bold]" in shown
+    assert "\x1b[31m" not in shown
+    assert "dock\\x1b[31m.md" in shown
+    plain = run("plan", session, "--keep-recent-tokens", "1").out
+    reasons = [line.removeprefix("  - ") for line in plain.splitlines() if line.startswith("  - ")]
+    flat = " ".join(shown.split())
+    assert reasons and all(reason in flat for reason in reasons)

@@ -77,11 +77,13 @@ class Run:
     lines: list[bytes]
 
 
-def planned(builder: SessionBuilder, *, keep: int = 300, exact: bool = False, **settings: Any) -> Planned:
-    """The plan of a session's last branch."""
+def planned(
+    builder: SessionBuilder, *, keep: int = 300, exact: bool = False, leaf: str | None = None, **settings: Any
+) -> Planned:
+    """The plan of a session's last branch, or of that of a leaf."""
     session = builder.session(exact=exact)
     chosen = CompactionSettings(keep_recent_tokens=keep, **settings)
-    return plan_branch(session, active_branch(session, find_leaf(session, None)), PiCounter(), chosen, exact=exact)
+    return plan_branch(session, active_branch(session, find_leaf(session, leaf)), PiCounter(), chosen, exact=exact)
 
 
 def run(
@@ -415,3 +417,27 @@ def test_entry_is_refused_where_pi_could_not_follow_the_branch_to_the_kept_tail(
 
 def test_whole_links_are_no_reason_to_refuse() -> None:
     assert write_problem(planned(broken_link_session("00000003"), keep=500)) is None
+
+
+def doubled_ids_session() -> SessionBuilder:
+    """A session whose third and fifth question have one id, and whose fifth continues from the end."""
+    builder = SessionBuilder()
+    for n in range(6):
+        builder.user(f"Question {n}? " + "word " * 40)
+        builder.assistant(f"Answer {n}. " + "word " * 40)
+    builder.rows[8]["id"] = builder.rows[9]["parentId"] = builder.rows[4]["id"]
+    return builder
+
+
+@pytest.mark.parametrize(("keep", "lines"), [(200, "line 6 and again on line 10"), (60, None), (100, None)])
+def test_entry_is_refused_where_the_first_kept_id_would_mean_an_earlier_entry(keep: int, lines: str | None) -> None:
+    problem = write_problem(planned(doubled_ids_session(), keep=keep))
+    assert (problem is None) == (lines is None)
+    assert lines is None or lines in (problem or "")
+
+
+@pytest.mark.parametrize(("leaf", "refused"), [("#4", True), ("#8", False)])
+def test_entry_is_refused_where_the_id_of_its_leaf_would_mean_a_later_entry(leaf: str, refused: bool) -> None:
+    problem = write_problem(planned(doubled_ids_session(), keep=60, leaf=leaf))
+    assert (problem is not None) == refused
+    assert not refused or "found '00000005' on line 6 and again on line 10" in (problem or "")

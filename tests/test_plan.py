@@ -67,8 +67,8 @@ def test_the_kept_tail_starts_where_the_budget_is_reached(
 def test_when_everything_fits_there_is_nothing_to_do(keep: int) -> None:
     skip = talk(10, 10, 10, 10).plan(keep).skip
     assert skip.reason == "nothing_to_compact"
-    assert skip.detail.startswith("all 4 messages (40 tokens) stay in the kept tail")
-    assert (f"fewer than the {keep} tokens to keep" in skip.detail) == (keep > 40)
+    assert "4 messages with 40 tokens" in skip.detail
+    assert (f"fewer than the {keep:,} tokens to keep" in skip.detail) == (keep > 40)
 
 
 def test_a_huge_message_where_the_budget_is_reached_is_kept_whole() -> None:
@@ -80,7 +80,7 @@ def test_a_huge_message_where_the_budget_is_reached_is_kept_whole() -> None:
 def test_a_first_message_that_alone_is_over_the_budget_leaves_nothing_to_compact() -> None:
     skip = talk(5000, 10).plan(100).skip
     assert skip.reason == "nothing_to_compact"
-    assert "before a message of up to 5000 tokens, which is kept whole" in skip.detail
+    assert "before a message of up to 5,000 tokens, which is kept whole" in skip.detail
 
 
 def test_a_result_is_never_first_the_cut_goes_on_to_the_next_message() -> None:
@@ -211,8 +211,8 @@ def test_a_kept_tail_over_the_limit_is_refused_with_its_largest_entry() -> None:
     limits = {"context_window": 6000, "reserve_tokens": 1000}
     skip = builder.plan(100, settings=limits).skip
     assert skip.reason == "kept_tail_over_limit"
-    assert "5010 tokens, more than the 5000" in skip.detail
-    assert "00000003 has 5000" in skip.detail
+    assert "5,010 tokens, more than the 5,000" in skip.detail
+    assert "00000003 has 5,000" in skip.detail
     assert isinstance(builder.plan(100, exact=True, settings=limits).plan, CompactionPlan)
     assert isinstance(builder.plan(100, settings={**limits, "reserve_tokens": 990}).plan, CompactionPlan)
 
@@ -319,6 +319,15 @@ def test_without_a_failed_attempt_at_the_end_the_newest_message_stays(case: str)
     for exact in (False, True):
         outcome = builder.plan(keep, exact=exact)
         assert not isinstance(outcome.plan, CompactionPlan) or not outcome.cut.cut.moved_for_recovery
+
+
+def test_a_failed_attempt_may_be_rewritten_before_it_is_taken_out() -> None:
+    builder = talk(10, 10, 500)
+    failed = builder.assistant(tokens(10, "failed"), stopReason="error")
+    builder.edit(failed, "shorter")
+    builder.edit(failed)
+    for exact in (False, True):
+        assert builder.plan(100, exact=exact).cut.cut.moved_for_recovery
 
 
 def test_an_attempt_that_was_only_rewritten_or_of_another_kind_is_no_failed_one() -> None:

@@ -14,6 +14,7 @@ from strategies import any_character, sessions
 from compactor.js_text import utf8, utf16_len
 from compactor.messages import Block, Message
 from compactor.transcript import (
+    PIECE_CHARS,
     cut_result,
     model_message,
     shell_text,
@@ -205,6 +206,15 @@ def test_after_that_every_call_has_a_result_and_nothing_else_changed(builder: Se
 @given(sessions(), st.booleans())
 def test_the_size_is_that_of_the_whole_text(builder: SessionBuilder, exact: bool) -> None:
     messages = list(builder.project(exact=exact).messages())
+    whole = transcript(messages)
+    size = transcript_size(messages)
+    assert size.chars == utf16_len(whole)
+    assert size.sha256 == hashlib.sha256(utf8(whole)).hexdigest()
+
+
+@pytest.mark.parametrize("sizes", [(PIECE_CHARS,), (PIECE_CHARS, 1), (1, PIECE_CHARS, 5, 5, PIECE_CHARS, PIECE_CHARS)])
+def test_the_size_of_a_long_text_is_found_in_pieces(sizes: Sequence[int]) -> None:
+    messages = [message("user", content="é" * size) for size in sizes]
     whole = transcript(messages)
     size = transcript_size(messages)
     assert size.chars == utf16_len(whole)

@@ -1,5 +1,6 @@
 """`compactor plan`: would the session be compacted, where is the cut, and why."""
 
+import sys
 from typing import Any
 
 import click
@@ -26,5 +27,9 @@ def plan(as_json: bool, **options: Any) -> None:
     explanation = explain(decided)
     if as_json:
         write_json(utf8(json_text(plan_json(decided, explanation, warnings))))
+    elif sys.stdout.isatty():
+        from compactor.cli.plan_screen import show_plan
+
+        show_plan(decided, explanation, warnings)
     else:
         write_text(plan_text(decided, explanation, warnings))
