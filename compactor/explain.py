@@ -12,8 +12,9 @@ from compactor.cut_reasons import Reason, cut_reasons
 from compactor.decision import Decision, Outcome, decision, named
 from compactor.entries import SessionWarning
 from compactor.js_text import utf16_len
+from compactor.message_measure import RESULT_MAX_CHARS
 from compactor.plan import CUT_ROLES, CompactionPlan, Skip, find_cut
-from compactor.tokens import RESULT_MAX_CHARS, should_compact
+from compactor.tokens import should_compact
 from compactor.traps import traps
 from compactor.wording import amount, listed
 

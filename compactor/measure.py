@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import msgspec
 
 from compactor.entries import SessionWarning
-from compactor.file_ops import file_calls
+from compactor.entry_measure import EntryMeasure
+from compactor.message_measure import message_measure
 from compactor.messages import Message
 from compactor.projection import ProjectedEntry, Projection
-from compactor.tokens import RESULT_MAX_CHARS, Counter, EntryMeasure, PiCounter, message_units, usable_usage
+from compactor.tokens import Counter, PiCounter
 
 _NOTHING = EntryMeasure()
 
@@ -73,41 +74,12 @@ _SILENT_TYPES = frozenset({"model_change", "thinking_level_change", "usage", "cu
 
 
 def _measure_message(message: Message, counter: Counter) -> EntryMeasure:
-    role = message.role
-    units = message_units(message)
-    tokens = units.pi_tokens if counter.name == PiCounter.name else counter.message(message)
-    if role == "toolResult":
-        return EntryMeasure(
-            tokens=tokens,
-            roles=_role(role),
-            results=(message.tool_call_id,) if message.tool_call_id is not None else (),
-            files=file_calls(message) if message.nested_calls is not None else (),
-            cut_chars=max(0, units.text - RESULT_MAX_CHARS),
-            images=units.images,
-            wide_chars=units.wide,
-        )
-    if role == "assistant":
-        calls = message.tool_calls
-        return EntryMeasure(
-            tokens=tokens,
-            roles=_role(role),
-            calls=tuple([call.id for call in calls if call.id is not None]) if calls else (),
-            files=file_calls(message) if calls else (),
-            usage_tokens=usable_usage(message),
-            thinking_chars=units.thinking,
-            wide_chars=units.wide,
-        )
-    if role == "system":
-        return EntryMeasure(tokens=tokens, system_tokens=tokens, roles=_role(role))
-    return EntryMeasure(tokens=tokens, roles=_role(role), images=units.images, wide_chars=units.wide)
-
-
-_ROLES: dict[str, tuple[str, ...]] = {}
-
-
-def _role(role: str) -> tuple[str, ...]:
-    """One shared tuple a role: a large session has few roles and many entries."""
-    return _ROLES.setdefault(role, (role,)) if len(_ROLES) < 64 else (role,)
+    found = message_measure(message)
+    if counter.name == PiCounter.name:
+        return found
+    tokens = counter.message(message)
+    system_tokens = tokens if message.role == "system" else 0
+    return msgspec.structs.replace(found, tokens=tokens, system_tokens=system_tokens)
 
 
 def _join(parts: Sequence[EntryMeasure]) -> EntryMeasure:

@@ -33,53 +33,136 @@ def message_measure(message: Message) -> EntryMeasure:
     Source: Pi 1.6.0 estimateTokens: an image of an assistant costs nothing, a message of an unknown role neither.
     """
     role = message.role
-    if role == "assistant":
-        return _assistant(message)
     if role == "toolResult":
         return _result(message)
+    if role == "assistant":
+        return _assistant(message)
     if role in ("user", "custom"):
-        return _spoken(role, message)
+        chars, images, wide = _content_units(message.content)
+        return EntryMeasure(_tokens(chars, images), 0, _role(role), images=images, wide_chars=wide)
     if role == "system":
         chars, images, _ = _content_units(message.content)
-        chars += IMAGE_CHARS * images + sum(map(utf16_len, beside_content(message)))
-        return EntryMeasure(_tokens(chars), _tokens(chars), _role(role))
+        tokens = _tokens(chars + sum(map(utf16_len, beside_content(message))), images)
+        return EntryMeasure(tokens, tokens, _role(role))
     texts: tuple[str | None, ...] = ()
     if role == "bashExecution":
         texts = (message.command, message.output)
     elif role in ("branchSummary", "compactionSummary"):
         texts = (message.summary,)
-    chars = sum(utf16_len(text) for text in texts if text)
-    wide = sum(wide_chars(text) for text in texts if text)
+    chars, wide = sum(utf16_len(text) for text in texts if text), sum(wide_chars(text) for text in texts if text)
     return EntryMeasure(_tokens(chars), 0, _role(role), wide_chars=wide)
 
 
+def _result(message: Message) -> EntryMeasure:
+    chars, images, wide = _content_units(message.content)
+    answered = message.tool_call_id
+    return EntryMeasure(
+        _tokens(chars, images),
+        0,
+        _RESULT,
+        (),
+        (answered,) if answered is not None else (),
+        file_calls(message) if message.nested_calls is not None else (),
+        0,
+        chars - RESULT_MAX_CHARS if chars > RESULT_MAX_CHARS else 0,
+        0,
+        images,
+        wide,
+    )
+
+
+def _content_units(content: str | list[Block] | None) -> tuple[int, int, int]:
+    """UTF-16 units of the texts, number of images, and about how many characters of the texts are wide."""
+    if isinstance(content, str):
+        return utf16_len(content), 0, wide_chars(content)
+    chars = images = wide = 0
+    for block in content or ():
+        kind = block.type
+        if kind == "text":
+            text = block.text
+            if text:
+                if text.isascii():
+                    chars += len(text)
+                else:
+                    chars += utf16_len(text)
+                    wide += wide_chars(text)
+        elif kind == "image":
+            images += 1
+    return chars, images, wide
+
+
 def _assistant(message: Message) -> EntryMeasure:
-    content = message.content
-    if type(content) is not list:
-        chars, _, wide = _content_units(content)
-        return EntryMeasure(_tokens(chars), 0, _ASSISTANT, (), (), (), usable_usage(message), wide_chars=wide)
     chars = thinking = wide = 0
-    calls: tuple[str, ...] = ()
-    files: tuple[tuple[str, str], ...] = ()
-    for block in content:
+    calls: list[str] = []
+    touches_files = False
+    for block in message.blocks:
         kind = block.type
         if kind == "toolCall":
-            name = block.name
-            if name:
-                chars += utf16_len(name)
-            chars += json_units(block.arguments)
+            chars += utf16_len(block.name or "") + json_units(block.arguments)
+            touches_files = touches_files or block.name in FILE_TOOLS
             if block.id is not None:
-                calls += (block.id,)
-            if name in FILE_TOOLS:
-                files += file_calls((block,))
+                calls.append(block.id)
         elif kind == "text":
-            if text := block.text:
-                chars += utf16_len(text)
-                if not text.isascii():
-                    wide += wide_chars(text)
-        elif kind == "thinking" and block.thinking:
-            thinking += utf16_len(block.thinking)
-    usage_tokens = usable_usage(message)
+            text = block.text or ""
+            chars += utf16_len(text)
+            wide += wide_chars(text)
+        elif kind == "thinking":
+            thinking += utf16_len(block.thinking or "")
     return EntryMeasure(
-        -(-(chars + thinking) // CHARS_PER_TOKEN), 0, _ASSISTANT, calls, (), files, usage_tokens, 0, thinking, 0, wide
+        _tokens(chars + thinking),
+        0,
+        _ASSISTANT,
+        tuple(calls),
+        (),
+        file_calls(message) if touches_files else (),
+        usable_usage(message),
+        0,
+        thinking,
+        0,
+        wide,
     )
+
+
+def _tokens(chars: int, images: int = 0) -> int:
+    return -(-(chars + IMAGE_CHARS * images) // CHARS_PER_TOKEN)
+
+
+def wide_chars(text: str) -> int:
+    """About how many characters of the text are beyond U+0590, judged by its first `SAMPLE_CHARS`."""
+    if text.isascii():
+        return 0
+    sample = text[:SAMPLE_CHARS]
+    return 0 if sample.isascii() else len(_WIDE.findall(sample)) * len(text) // len(sample)
+
+
+def beside_content(message: Message) -> list[str]:
+    """The texts that a system message holds beside its content: sections, and the tools added as JSON."""
+    texts = [value for value in (message.sections or {}).values() if value]
+    return texts if message.tools_added is None else [*texts, json_text(message.tools_added)]
+
+
+def context_size(usage: Usage) -> int:
+    """Tokens of the context after the request, as reported, 0 for an impossible figure.
+
+    Source: Pi 1.6.0 calculateContextTokens.
+    """
+    total = usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write
+    return int(total) if 0 < total <= MAX_SAFE_INTEGER else 0
+
+
+def usable_usage(message: Message) -> int:
+    """The reported context size, 0 if there is none or the reply was aborted or failed."""
+    if message.role != "assistant" or message.usage is None or message.stop_reason in ("aborted", "error"):
+        return 0
+    return context_size(message.usage)
+
+
+_ROLES: dict[str, tuple[str, ...]] = {}
+
+
+def _role(role: str) -> tuple[str, ...]:
+    """One shared tuple a role: a large session has few roles and many entries."""
+    return _ROLES.setdefault(role, (role,)) if len(_ROLES) < 64 else (role,)
+
+
+_ASSISTANT, _RESULT = _role("assistant"), _role("toolResult")

@@ -4,7 +4,6 @@ Takes decoded or raw JSON; gives frozen `Message` values. Unknown fields are not
 bytes (`entries.Entry.raw`), which is what is ever written back. Source: Pi 1.6.0 docs/session-format.md.
 """
 
-from collections.abc import Iterator
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
@@ -168,9 +167,3 @@ def _rescue_items(name: str, found: list[Any], kind: type[msgspec.Struct]) -> tu
         else:
             bad.append(f"{name}[{n}]")
     return kept, bad
-
-
-def iter_text(messages: list[Message]) -> Iterator[str]:
-    """The visible text of each message, for searches; tool calls and thinking are left out."""
-    for message in messages:
-        yield message.summary or message.output or message.text()

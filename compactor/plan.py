@@ -22,10 +22,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compactor.entries import Entry
+from compactor.entry_measure import EntryMeasure
 from compactor.file_ops import FileLists, file_lists, lists_of_details
 from compactor.measure import Measured
 from compactor.settings import CompactionSettings
-from compactor.tokens import ContextTokens, EntryMeasure
+from compactor.tokens import ContextTokens
 from compactor.wording import amount, shown_id
 
 CUT_ROLES = frozenset({"user", "assistant", "bashExecution", "custom", "branchSummary", "compactionSummary"})

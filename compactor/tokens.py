@@ -6,26 +6,15 @@ counts like it. Neither is exact: only the usage that a provider reported is. So
 estimateTokens, estimateProjectedContextTokens, shouldCompact.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
-from compactor.js_text import MAX_SAFE_INTEGER, json_text, json_units, utf16_len
-from compactor.messages import Block, Message, Usage
+from compactor.entry_measure import EntryMeasure
+from compactor.js_text import json_text, utf16_len
+from compactor.message_measure import CHARS_PER_TOKEN, IMAGE_CHARS, beside_content, message_measure
+from compactor.messages import Message
 from compactor.projection import ProjectedEntry, Projection, replayed_system
-
-CHARS_PER_TOKEN = 4
-"""Pi 1.6.0 estimateTokens."""
-
-IMAGE_CHARS = 4800
-"""Pi 1.6.0 ESTIMATED_IMAGE_CHARS: what an image costs, whatever its size."""
-
-RESULT_MAX_CHARS = 2000
-"""Pi 1.6.0 utils.js TOOL_RESULT_MAX_CHARS: UTF-16 units of a tool result that a summarizer is shown."""
-
 
 class Counter(Protocol):
     """Counts tokens of text and messages; the name is shown beside every figure that it made."""
@@ -55,7 +44,7 @@ class PiCounter:
 
     def message(self, message: Message) -> int:
         """A quarter of the message's characters, rounded up; 1200 for an image."""
-        return message_units(message).pi_tokens
+        return message_measure(message).tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +77,8 @@ def message_parts(message: Message) -> tuple[list[str], int]:
         return [message.summary or ""], 0
     if role == "system":
         texts, images = _content_parts(message)
-        return texts + _beside_content(message), images
+        return texts + beside_content(message), images
     return [], 0
-
-
-def _beside_content(message: Message) -> list[str]:
-    """What a system message holds beside its content."""
-    texts = [value for value in (message.sections or {}).values() if value]
-    return texts if message.tools_added is None else [*texts, json_text(message.tools_added)]
 
 
 def _content_parts(message: Message) -> tuple[list[str], int]:
@@ -121,118 +104,6 @@ def _assistant_parts(message: Message) -> list[str]:
         elif block.type == "toolCall":
             texts += [block.name or "", json_text(block.arguments)]
     return texts
-
-
-class MessageUnits(msgspec.Struct, gc=False):
-    """UTF-16 units of a message by kind, counted in one pass over it."""
-
-    text: int = 0
-    thinking: int = 0
-    calls: int = 0
-    """Names and arguments of tool calls, or what stands beside the text of a system message."""
-    images: int = 0
-    wide: int = 0
-    """About how many characters of the text are beyond U+0590."""
-
-    @property
-    def pi_tokens(self) -> int:
-        """Pi's estimate for the message."""
-        return -(-(self.text + self.thinking + self.calls + IMAGE_CHARS * self.images) // CHARS_PER_TOKEN)
-
-
-def message_units(message: Message) -> MessageUnits:
-    """The units of a message.
-
-    Source: Pi 1.6.0 estimateTokens: an image of an assistant costs nothing, a message of an unknown role neither.
-    """
-    units = MessageUnits()
-    role = message.role
-    content = message.content
-    if role in _CONTENT_ROLES:
-        if isinstance(content, str):
-            _add_text(units, content)
-        elif content:
-            _add_blocks(units, content, role == "assistant")
-        if role == "system":
-            units.calls = sum(map(utf16_len, _beside_content(message)))
-    elif role == "bashExecution":
-        _add_text(units, message.command or "")
-        _add_text(units, message.output or "")
-    elif role in ("branchSummary", "compactionSummary"):
-        _add_text(units, message.summary or "")
-    return units
-
-
-_CONTENT_ROLES = frozenset({"user", "assistant", "toolResult", "custom", "system"})
-
-
-def _add_blocks(units: MessageUnits, blocks: list[Block], is_assistant: bool) -> None:
-    for block in blocks:
-        kind = block.type
-        if kind == "text":
-            text = block.text
-            if text:
-                if text.isascii():
-                    units.text += len(text)
-                else:
-                    _add_text(units, text)
-        elif not is_assistant:
-            units.images += kind == "image"
-        elif kind == "toolCall":
-            units.calls += utf16_len(block.name or "") + json_units(block.arguments)
-        elif kind == "thinking":
-            units.thinking += utf16_len(block.thinking or "")
-
-
-def _add_text(units: MessageUnits, text: str) -> None:
-    units.text += utf16_len(text)
-    if not text.isascii():
-        sample = text[:SAMPLE_CHARS]
-        units.wide += len(_WIDE.findall(sample)) * len(text) // len(sample)
-
-
-_WIDE = re.compile("[\u0590-\uffff\U00010000-\U0010ffff]")
-
-SAMPLE_CHARS = 500
-"""Scripts are judged by the start of a text: enough to tell, and a bounded cost."""
-
-
-class EntryMeasure(msgspec.Struct, frozen=True, gc=False):
-    """What is known of one context entry without keeping its messages."""
-
-    tokens: int = 0
-    system_tokens: int = 0
-    """The part of `tokens` that system messages cost."""
-    roles: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    """Ids of the tool calls made here."""
-    results: tuple[str, ...] = ()
-    """Ids of the tool calls answered here."""
-    files: tuple[tuple[str, str], ...] = ()
-    """(tool, path) of the calls that read, wrote or edited a file; see `file_ops.py`."""
-    usage_tokens: int = 0
-    """Context size that the provider reported here, 0 if it did not or the reply failed."""
-    cut_chars: int = 0
-    """UTF-16 units of tool results beyond what a summarizer is shown."""
-    thinking_chars: int = 0
-    images: int = 0
-    wide_chars: int = 0
-    """Characters beyond U+0590, of scripts that a quarter token a character undercounts."""
-    problems: tuple[str, ...] = ()
-    """Fields that had the wrong type and count as missing."""
-
-
-def context_size(usage: Usage) -> int:
-    """Tokens of the context as reported with a reply, 0 for an impossible figure; Pi 1.6.0 calculateContextTokens."""
-    total = usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write
-    return int(total) if 0 < total <= MAX_SAFE_INTEGER else 0
-
-
-def usable_usage(message: Message) -> int:
-    """The reported context size, 0 if there is none or the reply was aborted or failed."""
-    if message.role != "assistant" or message.usage is None or message.stop_reason in ("aborted", "error"):
-        return 0
-    return context_size(message.usage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

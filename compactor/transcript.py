@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from compactor.js_text import json_text, ordered_items, utf8, utf16_head, utf16_len
+from compactor.message_measure import RESULT_MAX_CHARS
 from compactor.messages import Block, Message
-from compactor.tokens import RESULT_MAX_CHARS
 
 COMPACTION_FRAME = (
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",

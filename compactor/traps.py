@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from compactor.cut_reasons import is_far_over, swallowed
 from compactor.decision import Decision
 from compactor.entries import SessionWarning
+from compactor.message_measure import CHARS_PER_TOKEN
 from compactor.plan import CompactionPlan
-from compactor.tokens import CHARS_PER_TOKEN, PiCounter
+from compactor.tokens import PiCounter
 from compactor.wording import amount, roughly, times
 
 UNDERCOUNT = 0.2

@@ -112,7 +112,7 @@ def test_a_rule_of_the_previous_summary_that_is_lifted_now_is_marked() -> None:
 
 def test_a_summary_of_another_make_is_read_by_near_headings() -> None:
     other = (
-        "# Checkpoint\n\n## Branch\n`main`\n\n## Completed Work\n1. parser + lexer\n\n## Key Decisions Made\n* keep it\n\n"
+        "# Notes\n\n## Branch\n`main`\n\n## Completed Work\n1. parser + lexer\n\n## Key Decisions Made\n* keep it\n\n"
         "## Next Steps (soon)\n### WP9: tests\n- write them\n\n## Empty\n(none)\n\n## Code\n```py\nx = 1\n```\n"
     )
     sections = carried(edited("1", "y.py"), other)

@@ -118,8 +118,8 @@ def test_exit_code_1_of_a_search_is_no_failure(command: str) -> None:
     ("text", "line"),
     [
         (
-            "a\nTypeError: x is not a function\n    at f (a.js:1)\nCommand exited with code 1",
-            "TypeError: x is not a function",
+            "a\nTypeError: x is no function\n    at f (a.js:1)\nCommand exited with code 1",
+            "TypeError: x is no function",
         ),
         ("warning\nfile not found\nok", "file not found"),
         ("all fine", ""),

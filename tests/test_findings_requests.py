@@ -55,9 +55,7 @@ def test_go_on_needs_the_request_before_it(text: str) -> None:
     assert requests_of([user(text)])[0].goes_on
 
 
-@pytest.mark.parametrize(
-    "text", ["Fix the parser.", "continue the migration of all the twelve services, then write docs"]
-)
+@pytest.mark.parametrize("text", ["Fix the parser.", "continue the migration of all twelve services, then write docs"])
 def test_a_request_of_its_own_does_not(text: str) -> None:
     assert not requests_of([user(text)])[0].goes_on
 

@@ -48,14 +48,12 @@ def test_small_talk_and_questions_state_nothing(text: str) -> None:
 
 
 def test_a_list_item_is_also_what_the_line_over_it_says() -> None:
-    text = (
-        "Remaining:\n- port the parser\n\nDidn't touch:\n- the docs folder\n\nChanges:\n- `a.py` now waits 900 seconds"
-    )
+    text = "Remaining:\n- port the parser\n\nDidn't touch:\n- the docs\n\nChanges:\n- `a.py` waits for 900 seconds"
     found = find_statements([assistant(text)])
     assert [(s.kind, s.text, s.lead) for s in found] == [
         ("open", "port the parser", "Remaining:"),
-        ("scope", "the docs folder", "Didn't touch:"),
-        ("result", "`a.py` now waits 900 seconds", "Changes:"),
+        ("scope", "the docs", "Didn't touch:"),
+        ("result", "`a.py` waits for 900 seconds", "Changes:"),
     ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import json_values
 
-from compactor.messages import Block, Cost, Message, NestedCall, NestedCalls, Usage, iter_text, lenient
+from compactor.messages import Block, Cost, Message, NestedCall, NestedCalls, Usage, lenient
 
 TEXT = {"type": "text", "text": "At berth 14."}
 
@@ -55,16 +55,6 @@ def test_wire_names_are_camel_case() -> None:
     found = message(**wire)
     assert (found.tool_call_id, found.tool_name, found.is_error) == ("a", "read", True)
     assert found.usage == Usage(cache_read=5, cache_write1h=2, total_tokens=7, cost=Cost(cache_write=0.5))
-
-
-def test_every_kind_of_message_has_a_visible_text() -> None:
-    shown = [
-        message(role="user", content="question"),
-        message(role="bashExecution", command="ls", output="crane.md"),
-        message(role="compactionSummary", summary="## Goal"),
-        message(role="assistant", content=[TEXT, tool_call("a"), {"type": "thinking", "thinking": "hm"}]),
-    ]
-    assert list(iter_text(shown)) == ["question", "crane.md", "## Goal", "At berth 14."]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A plan on a terminal: the same rows, reasons and warnings as in `plan_report.py`, wrapped and with headings marked."""
+"""A plan on a terminal: the rows, reasons and warnings of `plan_report.py`, wrapped and with headings marked."""
 
 from collections.abc import Sequence
 
