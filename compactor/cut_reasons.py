@@ -152,16 +152,18 @@ def _turn_sizes(decision: Decision) -> dict[int, int]:
     """Tokens of each turn that may be summarized, by the entry that starts it."""
     sizes: dict[int, int] = {}
     turn: int | None = None
-    for n in range(decision.range_start, len(decision.measured.measures)):
-        turn = n if _starts_turn(decision, n) else turn
+    for n, measure in enumerate(decision.measured.measures[decision.range_start :], decision.range_start):
+        if not TURN_START_ROLES.isdisjoint(measure.roles) and _starts_turn(decision, n):
+            turn = n
+            sizes[n] = 0
         if turn is not None:
-            sizes[turn] = sizes.get(turn, 0) + decision.message_tokens(n)
+            sizes[turn] += measure.tokens - measure.system_tokens
     return sizes
 
 
 def _starts_turn(decision: Decision, n: int) -> bool:
-    is_compaction = decision.entry(n).type == "compaction"
-    return not is_compaction and not TURN_START_ROLES.isdisjoint(decision.measured.measures[n].roles)
+    starts = not TURN_START_ROLES.isdisjoint(decision.measured.measures[n].roles)
+    return starts and decision.entry(n).type != "compaction"
 
 
 def _is_are(number: int) -> str:

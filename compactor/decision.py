@@ -109,11 +109,13 @@ class Decision:
 
     def tokens(self, span: Iterable[int]) -> int:
         """Tokens of some context entries, system messages included."""
-        return sum(self.measured.measures[n].tokens for n in span)
+        measures = self.measured.measures
+        return sum(measures[n].tokens for n in span)
 
     def largest(self, span: Iterable[int]) -> int | None:
         """The entry with the most tokens, the first of equals; None if none has any."""
-        found = max(span, key=self.message_tokens, default=None)
+        measures = self.measured.measures
+        found = max(span, key=lambda n: measures[n].tokens - measures[n].system_tokens, default=None)
         return found if found is not None and self.message_tokens(found) else None
 
 

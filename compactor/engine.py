@@ -123,8 +123,8 @@ def write_problem(planned: Planned) -> str | None:
     doubled = _doubled_id(planned, leaf, planned.plan.first_kept)
     if doubled is not None:
         return doubled
-    if any(w.code in BROKEN_LINKS for w in session.warnings):
-        return _unreachable_in_pi(planned, planned.plan)
+    if any(w.code in BROKEN_LINKS or w.code in SKIPPED_BY_PI for w in session.warnings):
+        return _unreachable_in_pi(planned, leaf, planned.plan)
     return None
 
 
@@ -151,23 +151,34 @@ def _doubled_id(planned: Planned, leaf: Entry, first_kept: Entry) -> str | None:
 BROKEN_LINKS = frozenset({"missing_parent", "lost_parent", "parent_cycle", "duplicate_id"})
 """Warnings about links that are followed here and not by Pi."""
 
+SKIPPED_BY_PI = frozenset({"damaged_line", "fused_lines", "nul_bytes", "byte_order_mark", "invalid_json_repaired"})
+"""Warnings about lines of which something is read here and nothing by Pi."""
 
-def _unreachable_in_pi(planned: Planned, plan: CompactionPlan) -> str | None:
-    """Why Pi, which does not repair links, would not find the kept tail."""
-    leaf = planned.branch.leaf
-    parents = link_parents_as_pi(planned.session.entries).parents
-    at = leaf.index if leaf is not None else None
+
+def _unreachable_in_pi(planned: Planned, leaf: Entry, plan: CompactionPlan) -> str | None:
+    """Why Pi, which repairs neither links nor lines, would not find the kept tail."""
+    session = planned.session
+    parents = link_parents_as_pi(session.entries).parents
+    skipped = {w.line for w in session.warnings if w.code in SKIPPED_BY_PI}
+    at: int | None = leaf.index
+    last = leaf
     seen: set[int] = set()
-    while at is not None and at not in seen and at != plan.first_kept.index:
+    while at is not None and at not in seen:
         seen.add(at)
-        last, at = at, parents[at]
-    if at == plan.first_kept.index:
-        return None
-    line = planned.session.entries[last].line
+        last = session.entries[at]
+        if last.line in skipped:
+            return (
+                f"expected a kept tail that Pi can read, found damage on line {last.line}, which Pi skips with all "
+                "before it; keep fewer tokens (--keep-recent-tokens), so that the cut is after that line, or name an "
+                "earlier --leaf"
+            )
+        if last is plan.first_kept:
+            return None
+        at = parents[at]
     return (
-        f"expected a branch that Pi can follow to the first kept entry, found a broken parent link on line {line}: "
-        "the kept tail before it would be lost; keep fewer tokens (--keep-recent-tokens), so that the cut is after "
-        "that line"
+        "expected a branch that Pi can follow to the first kept entry, found a broken parent link on line "
+        f"{last.line}: the kept tail before it would be lost; keep fewer tokens (--keep-recent-tokens), so that the "
+        "cut is after that line"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from compactor.entry_measure import EntryMeasure
 from compactor.errors import SessionError
 from compactor.js_text import parse_json
 from compactor.messages import Block, Message, Number, Usage, lenient
@@ -30,7 +31,7 @@ class Replacement(msgspec.Struct, frozen=True):
     content: str | list[Block] | None = None
 
 
-class EntryBody(msgspec.Struct, frozen=True, rename="camel"):
+class EntryBody(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The fields of any entry type; `Entry.type` says which count."""
 
     timestamp: str | None = None
@@ -58,7 +59,7 @@ class EntryBody(msgspec.Struct, frozen=True, rename="camel"):
     thinking_level: str | None = None
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One entry of a session file; its JSON is decoded on demand and never kept."""
 
     index: int
@@ -76,6 +77,8 @@ class Entry(msgspec.Struct, frozen=True):
     end: int
     patch: Mapping[str, Any] | None = None
     """Fields that a migration from version 1 or 2 added or changed."""
+    estimate: EntryMeasure | None = None
+    """Pi's estimate of the entry by itself, if the reader took one in passing; no context_edit is applied."""
 
     @property
     def raw(self) -> bytes:

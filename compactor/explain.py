@@ -108,7 +108,8 @@ def _summarized(made: Decision, plan: CompactionPlan) -> Iterator[Reason]:
     history, prefix = plan.history_messages, plan.prefix_messages
     parts = f"{history:,} of history and {prefix:,} of a turn prefix" if history else "all of a turn prefix"
     parts = parts if prefix else "all of history"
-    size = sum(map(made.message_tokens, range(plan.range_start, plan.cut.index)))
+    measures = made.measured.measures[plan.range_start : plan.cut.index]
+    size = sum(m.tokens - m.system_tokens for m in measures)
     whole = f"{amount(history + prefix, 'message')} with {amount(size, 'token')} by {made.counter}"
     yield Reason("summarized", f"To be summarized: {whole} ({parts}).")
     if plan.previous_summary:

@@ -29,14 +29,17 @@ def file_calls(message: Message) -> tuple[tuple[str, str], ...]:
     """(tool, path) of each file call that an assistant made, or that a script recorded on its result."""
     if message.role == "toolResult":
         nested = message.nested_calls.calls if message.nested_calls is not None else ()
-        return tuple(pair for call in nested if (pair := _pair(call.name, call.arguments)) is not None)
+        return tuple(pair for call in nested if (pair := file_call(call.name, call.arguments)) is not None)
     calls = message.tool_calls
-    return tuple(pair for call in calls if (pair := _pair(call.name, call.arguments)) is not None)
+    return tuple(pair for call in calls if (pair := file_call(call.name, call.arguments)) is not None)
 
 
-def _pair(name: str | None, arguments: Any) -> tuple[str, str] | None:
-    path = arguments.get("path") if isinstance(arguments, dict) else None
-    return (name, path) if name in FILE_TOOLS and isinstance(path, str) and path else None
+def file_call(name: str | None, arguments: Any) -> tuple[str, str] | None:
+    """(tool, path) of a call of a file tool with a path, None for any other call."""
+    if name not in FILE_TOOLS or not isinstance(arguments, dict):
+        return None
+    path = arguments.get("path")
+    return (name, path) if isinstance(path, str) and path else None
 
 
 def file_lists(calls: Iterable[tuple[str, str]], previous: FileLists | None = None) -> FileLists:

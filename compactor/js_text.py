@@ -6,6 +6,7 @@ Source: ECMA-262 `JSON.stringify` (SerializeJSONProperty, QuoteJSONString), `Num
 
 import json
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from json.encoder import encode_basestring as _quote
 from typing import Any
@@ -29,7 +30,10 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 def utf16_len(text: str) -> int:
     """Number of UTF-16 code units, JavaScript's `text.length`."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    # A string that takes less than four bytes a character has none beyond U+FFFF (PEP 393), which would be two units.
+    if text.isascii() or text.__sizeof__() < 4 * len(text):
+        return len(text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf16_head(text: str, max_units: int) -> str:
@@ -144,10 +148,10 @@ _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY, _COMMA = map(_Written, "}[],")
 def json_units(value: Any) -> int:
     """UTF-16 units of `json_text(value)`.
 
-    A flat object, as most tool calls have, is measured by msgspec, which writes its strings and small integers as
-    JavaScript does; the order of the keys does not matter for the length.
+    What most tool calls hold is measured by msgspec, which writes texts and small integers as JavaScript does; the
+    order of the keys does not matter for the length.
     """
-    if type(value) is dict and _is_flat(value):
+    if type(value) is dict and _is_plain(value, MAX_PLAIN_DEPTH):
         try:
             written = _encode(value)
         except UnicodeEncodeError:  # a lone surrogate
@@ -156,15 +160,23 @@ def json_units(value: Any) -> int:
     return utf16_len(json_text(value))
 
 
-def _is_flat(value: dict[str, Any]) -> bool:
-    """True when all members are texts, small integers, booleans or null."""
-    for member in value.values():
+def _is_plain(value: dict[str, Any] | list[Any], depth: int) -> bool:
+    """True when all there is, down to a depth, are texts, small integers, booleans, null, objects and lists."""
+    members: Iterable[Any] = value.values() if isinstance(value, dict) else value
+    for member in members:
         kind = type(member)
-        if kind is not str and kind is not bool and member is not None:
-            if kind is not int or not -MAX_SAFE_INTEGER <= member <= MAX_SAFE_INTEGER:
+        if kind is str or kind is bool or member is None:
+            continue
+        if kind is int:
+            if not -MAX_SAFE_INTEGER <= member <= MAX_SAFE_INTEGER:
                 return False
+        elif depth == 0 or (kind is not dict and kind is not list) or not _is_plain(member, depth - 1):
+            return False
     return True
 
+
+MAX_PLAIN_DEPTH = 4
+"""Deeper than tool arguments go as a rule; what is deeper is written out without recursion."""
 
 _encode = msgspec.json.Encoder().encode
 

@@ -59,6 +59,9 @@ def measure(projection: Projection, counter: Counter, *, exact: bool = False) ->
 
 def measure_entry(projected: ProjectedEntry, counter: Counter) -> EntryMeasure:
     """The measure of one context entry."""
+    taken = projected.entry.estimate
+    if taken is not None and projected.edit is None and not projected.is_silent and counter.name == PiCounter.name:
+        return taken
     if projected.entry.type in _SILENT_TYPES:
         return _NOTHING
     messages, problems = projected.decode()

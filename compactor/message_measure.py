@@ -8,7 +8,7 @@ estimateTokens, calculateContextTokens.
 import re
 
 from compactor.entry_measure import EntryMeasure
-from compactor.file_ops import FILE_TOOLS, file_calls
+from compactor.file_ops import FILE_TOOLS, file_call, file_calls
 from compactor.js_text import MAX_SAFE_INTEGER, json_text, json_units, utf16_len
 from compactor.messages import Block, Message, Usage
 
@@ -24,7 +24,7 @@ RESULT_MAX_CHARS = 2000
 SAMPLE_CHARS = 500
 """Scripts are judged by the start of a text: enough to tell, and a bounded cost."""
 
-_WIDE = re.compile("[\u0590-\uffff\U00010000-\U0010ffff]")
+_WIDE = re.compile("[^\x00-\u058f]")
 
 
 def message_measure(message: Message) -> EntryMeasure:
@@ -93,34 +93,25 @@ def _content_units(content: str | list[Block] | None) -> tuple[int, int, int]:
 
 def _assistant(message: Message) -> EntryMeasure:
     chars = thinking = wide = 0
-    calls: list[str] = []
-    touches_files = False
+    calls: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
     for block in message.blocks:
         kind = block.type
         if kind == "toolCall":
-            chars += utf16_len(block.name or "") + json_units(block.arguments)
-            touches_files = touches_files or block.name in FILE_TOOLS
+            name, arguments = block.name, block.arguments
+            chars += utf16_len(name or "") + json_units(arguments)
             if block.id is not None:
-                calls.append(block.id)
+                calls += (block.id,)
+            if name in FILE_TOOLS and (pair := file_call(name, arguments)) is not None:
+                files += (pair,)
         elif kind == "text":
             text = block.text or ""
             chars += utf16_len(text)
             wide += wide_chars(text)
         elif kind == "thinking":
             thinking += utf16_len(block.thinking or "")
-    return EntryMeasure(
-        _tokens(chars + thinking),
-        0,
-        _ASSISTANT,
-        tuple(calls),
-        (),
-        file_calls(message) if touches_files else (),
-        usable_usage(message),
-        0,
-        thinking,
-        0,
-        wide,
-    )
+    tokens = -(-(chars + thinking) // CHARS_PER_TOKEN)
+    return EntryMeasure(tokens, 0, _ASSISTANT, calls, (), files, usable_usage(message), 0, thinking, 0, wide)
 
 
 def _tokens(chars: int, images: int = 0) -> int:

@@ -14,7 +14,7 @@ Role = Literal[
 Number = int | float
 
 
-class Cost(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
+class Cost(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=False):
     """Money in US dollars, by kind of token."""
 
     input: Number = 0
@@ -26,7 +26,7 @@ class Cost(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
     """True when the provider reported the total itself; absent in older files."""
 
 
-class Usage(msgspec.Struct, frozen=True, rename="camel"):
+class Usage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Tokens that a provider reported for one request; `input` is without the cached ones."""
 
     input: Number = 0
@@ -41,7 +41,7 @@ class Usage(msgspec.Struct, frozen=True, rename="camel"):
     """The part of `output` that was hidden reasoning."""
 
 
-class Block(msgspec.Struct, frozen=True, rename="camel"):
+class Block(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One content block; which fields count depends on `type` (text, thinking, image, toolCall, or unknown)."""
 
     type: str = ""
@@ -52,20 +52,20 @@ class Block(msgspec.Struct, frozen=True, rename="camel"):
     arguments: Any = None
 
 
-class NestedCall(msgspec.Struct, frozen=True):
+class NestedCall(msgspec.Struct, frozen=True, gc=False):
     """A tool call made by a script, recorded on the script's result."""
 
     name: str = ""
     arguments: Any = None
 
 
-class NestedCalls(msgspec.Struct, frozen=True):
+class NestedCalls(msgspec.Struct, frozen=True, gc=False):
     """The calls that a script made while it ran."""
 
     calls: list[NestedCall] = []
 
 
-class Message(msgspec.Struct, frozen=True, rename="camel"):
+class Message(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One message; `role` says which of the fields count."""
 
     role: str = ""

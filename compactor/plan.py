@@ -121,7 +121,7 @@ def plan_compaction(
     measures = measured.measures
     previous = _previous_compaction(measured)
     start = 0 if previous is None else previous + 1
-    if not _plain_messages(measures[start:]):
+    if not any(_plain(m.roles) for m in measures[start:]):
         since = "after the previous compaction " if start else ""
         return Skip(reason="no_messages", detail=f"there is no message {since}that a summary could replace")
     cut = find_cut(measured, start, settings.keep_recent_tokens, exact=exact)
@@ -165,7 +165,11 @@ def _plan(measured: Measured, cut: Cut, start: int, previous: int | None, contex
 
 def _plain_messages(measures: Sequence[EntryMeasure]) -> int:
     """Messages other than system ones, which are never summarized."""
-    return sum(len(m.roles) - m.roles.count("system") for m in measures)
+    return sum(_plain(m.roles) for m in measures)
+
+
+def _plain(roles: tuple[str, ...]) -> int:
+    return len(roles) - roles.count("system")
 
 
 def _nothing(plan: CompactionPlan, settings: CompactionSettings) -> Skip:
@@ -201,14 +205,11 @@ def find_cut(measured: Measured, start: int, keep_recent_tokens: int, *, exact: 
         exact: as Pi 1.6.0, which may part a call from its result.
     """
     measures = measured.measures
-    permitted = [n for n in range(start, len(measures)) if _gives(measured, n, CUT_ROLES)]
     crossing = _crossing(measures, start, keep_recent_tokens)
-    if not permitted:
+    first = _first_permitted(measured, start, crossing)
+    if first is None:
         return Cut(index=start, turn_start=None, crossing=crossing, permitted=start)
-    first = permitted[0]
-    if crossing is not None:
-        first = next((n for n in permitted if n >= crossing), permitted[-1])
-    index = first if exact else _between_pairs(measures, start, first, permitted)
+    index = first if exact else _between_pairs(measured, start, first)
     moved = index - first
     recovery = crossing is not None and moved == 0 and _only_omitted_attempt_follows(measured, index)
     index += recovery
@@ -239,15 +240,35 @@ def _crossing(measures: Sequence[EntryMeasure], start: int, budget: int) -> int 
     return None
 
 
-def _between_pairs(measures: Sequence[EntryMeasure], start: int, first: int, permitted: Sequence[int]) -> int:
+def _first_permitted(measured: Measured, start: int, crossing: int | None) -> int | None:
+    """The first permitted entry at or after the crossing, else the last one; None if there is none at all."""
+    end = len(measured.measures)
+    after = range(start if crossing is None else crossing, end)
+    before = range(after.start - 1, start - 1, -1)
+    return next((n for span in (after, before) for n in span if _gives(measured, n, CUT_ROLES)), None)
+
+
+def _between_pairs(measured: Measured, start: int, first: int) -> int:
     """The nearest permitted entry, back first, before which no call waits for a result at or after it."""
-    parts = _parts_a_pair(measures, start)
-    if not parts[first]:
+    measures = measured.measures
+    if not _parts_any(measures, start, first):
         return first
-    back = next((n for n in reversed(permitted) if n <= first and not parts[n]), start)
+    parts = _parts_a_pair(measures, start)
+    whole = [n for n in range(start, len(measures)) if not parts[n] and _gives(measured, n, CUT_ROLES)]
+    back = next((n for n in reversed(whole) if n <= first), start)
     if _plain_messages(measures[start:back]):
         return back
-    return next((n for n in permitted if n >= first and not parts[n]), back)
+    return next((n for n in whole if n >= first), back)
+
+
+def _parts_any(measures: Sequence[EntryMeasure], start: int, cut: int) -> bool:
+    """True when a result at or after the cut has its call before it; a look at the kept tail is mostly enough."""
+    made: set[str] = set()
+    waiting: set[str] = set()
+    for measure in measures[cut:]:
+        waiting.update(result for result in measure.results if result not in made)
+        made.update(measure.calls)
+    return bool(waiting) and any(not waiting.isdisjoint(measure.calls) for measure in measures[start:cut])
 
 
 def _parts_a_pair(measures: Sequence[EntryMeasure], start: int) -> bytearray:

@@ -15,7 +15,7 @@ from compactor.messages import Message, Usage
 from compactor.model import ModelRequest, ModelResponse, RequestKind
 from compactor.parts import part_blocks, size_tokens, split_texts
 from compactor.prompt import PromptSet, PromptVariables, assemble, system_text
-from compactor.summary import SectionSet, pi_reply_problem, reply_problem, without_file_blocks
+from compactor.summary import SectionSet, pi_reply_problem, reply_problem, without_file_blocks, without_thinking
 from compactor.tags import neutralise
 from compactor.transcript import SEPARATOR, paragraphs, transcript, with_missing_results
 from compactor.usage import combined_usage
@@ -217,4 +217,4 @@ def _answer(asked: _Asked, options: SummaryOptions, tally: Tally) -> Steps:
     problem = pi_reply_problem(response, label) if options.exact else reply_problem(response, asked.task, label)
     if problem is not None:
         raise ReplyRejected(problem)
-    return response.text if options.exact else without_file_blocks(response.text.strip())
+    return response.text if options.exact else without_file_blocks(without_thinking(response.text).strip())

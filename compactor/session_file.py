@@ -8,17 +8,18 @@ from compactor.errors import SessionError
 from compactor.formats.pi import parse_session
 
 
-def read_session(path: str, *, exact: bool = False) -> Session:
+def read_session(path: str, *, exact: bool = False, with_estimates: bool = False) -> Session:
     """The session at `path`.
 
     Args:
         path: a Pi session file.
         exact: read as Pi does, its losses included.
+        with_estimates: measure messages in passing, for a caller that is about to measure the context.
 
     Raises:
         SessionError: missing, a directory, unreadable, or not a session.
     """
-    return parse_session(read_bytes(path), path=path, exact=exact)
+    return parse_session(read_bytes(path), path=path, exact=exact, with_estimates=with_estimates)
 
 
 def read_bytes(path: str) -> bytes:

@@ -34,6 +34,8 @@ ECHO_SHARE = 0.8
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _FILE_BLOCK = re.compile(r"\n*<(read-files|modified-files)>[ \t]*\n.*?(?:</\1>[ \t]*(?=\n|\Z)|\Z)", re.DOTALL)
 _PROMPT_ECHO = re.compile(r"^\s*</?(?:conversation|previous-summary)>\s*$", re.MULTILINE)
+_THINKING = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
+_MARKS = re.compile(r"\A(?:\d+[.)]|[-*+])?\s*(?:\[[ xX]\])?|[\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,12 @@ def without_file_blocks(text: str) -> str:
     return _FILE_BLOCK.sub("", text).strip() if "-files>" in text else text
 
 
+def without_thinking(text: str) -> str:
+    """The text without the reasoning that many local models write before it, in a `<think>` element of its own."""
+    found = _THINKING.match(text)
+    return text[found.end() :] if found else text
+
+
 def reply_problem(response: ModelResponse, template: str, label: str = "Summarization") -> str | None:
     """Why a reply can't become a summary, in one line; None if it can.
 
@@ -128,10 +136,10 @@ def reply_problem(response: ModelResponse, template: str, label: str = "Summariz
     if response.tool_calls or response.stop_reason == "toolUse":
         names = ", ".join(response.tool_calls[:3]) or "a tool"
         return f"{label} failed: the model called {names} instead of writing a summary"
-    if not response.text.strip():
-        what = "only hidden thinking" if response.thinking else "only blanks" if response.text else "no text"
-        return f"{label} failed: the reply holds {what}"
-    if _PROMPT_ECHO.search(response.text) or _is_echo(response.text, template):
+    empty = _emptiness(response)
+    if empty is not None:
+        return f"{label} failed: the reply holds {empty}"
+    if _PROMPT_ECHO.search(response.text) or _is_echo(without_thinking(response.text), template):
         return f"{label} failed: the reply repeats the request instead of summarizing"
     return None
 
@@ -143,13 +151,30 @@ def pi_reply_problem(response: ModelResponse, label: str = "Summarization") -> s
     return None
 
 
+def _emptiness(response: ModelResponse) -> str | None:
+    """What a reply holds that says nothing at all; None if it says something."""
+    if not response.text.strip():
+        return "only hidden thinking" if response.thinking else "only blanks" if response.text else "no text"
+    said = without_thinking(response.text)
+    if not said.strip():
+        return "only thinking"
+    if not any(character.isalnum() for character in _HEADING.sub("", said)):
+        return "only headings" if _HEADING.search(said) else "no words"
+    return None
+
+
 def _is_echo(reply: str, template: str) -> bool:
     lines = [line.strip() for line in reply.splitlines()]
-    said = [line for line in lines if line and not line.startswith("#") and line not in _EMPTY_ITEMS]
-    if not said:
-        return False
-    given = {line.strip() for line in template.splitlines()}
-    return sum(line in given for line in said) >= ECHO_SHARE * len(said)
+    marked = [line for line in lines if line and not line.startswith("#") and line not in _EMPTY_ITEMS]
+    said = [words for line in marked if (words := _words(line))]
+    # What the template quotes is the user's, and a summary has to repeat it.
+    given = {_words(line) for line in template.splitlines() if not line.startswith(">")}
+    return bool(said) and sum(words in given for words in said) >= ECHO_SHARE * len(said)
+
+
+def _words(line: str) -> str:
+    """The line without marks, brackets and case, which an echo may change."""
+    return _MARKS.sub(" ", line.casefold()).strip()
 
 
 _EMPTY_ITEMS = frozenset({"(none)", "- (none)", "1. (none)", "---", "- [x] (none)", "- [ ] (none)"})

@@ -16,6 +16,7 @@ from compactor.message_measure import CHARS_PER_TOKEN, IMAGE_CHARS, beside_conte
 from compactor.messages import Message
 from compactor.projection import ProjectedEntry, Projection, replayed_system
 
+
 class Counter(Protocol):
     """Counts tokens of text and messages; the name is shown beside every figure that it made."""
 

@@ -35,9 +35,9 @@ def ran(call_id: str, command: str, text: str, *, failed: bool = False) -> list[
     return [assistant("", call(call_id, "bash", command=command)), result(call_id, text, failed=failed)]
 
 
-def edited(call_id: str, path: str, *, failed: bool = False) -> list[Message]:
-    """An edit with its result."""
-    text = "Could not find the exact text" if failed else f"Successfully replaced 1 block in {path}."
+def edited(call_id: str, path: str, *, failed: bool = False, note: str = "") -> list[Message]:
+    """An edit with its result, which can go on with a note."""
+    text = ("Could not find the exact text" if failed else f"Successfully replaced 1 block in {path}.") + note
     return [assistant("", call(call_id, "edit", path=path, edits=[])), result(call_id, text, failed=failed)]
 
 

@@ -419,6 +419,32 @@ def test_whole_links_are_no_reason_to_refuse() -> None:
     assert write_problem(planned(broken_link_session("00000003"), keep=500)) is None
 
 
+@pytest.mark.parametrize(
+    ("damage", "refused"),
+    [
+        (lambda lines: [*lines[:-2], lines[-2].rstrip(b"\n") + lines[-1]], True),
+        (lambda lines: [*lines[:-1], lines[-1][:60] + b"\0" + lines[-1][60:]], True),
+        (lambda lines: [*lines[:-3], b'{"type":"custom","id":"x' + lines[-3], *lines[-2:]], True),
+        (lambda lines: [*lines[:2], lines[2].rstrip(b"\n") + lines[3], *lines[4:]], False),
+        (lambda lines: [*lines, b'{"type":"message","id":"torn'], False),
+    ],
+    ids=["fused leaf", "NUL in the leaf", "torn before the first kept", "fused in the history", "torn tail"],
+)
+def test_entry_is_refused_where_pi_skips_a_line_of_the_kept_tail(
+    damage: Callable[[list[bytes]], list[bytes]], refused: bool
+) -> None:
+    builder = SessionBuilder()
+    for n in range(6):
+        builder.user(f"Question {n}? " + "word " * 40)
+        builder.assistant(f"Answer {n}. " + "word " * 40)
+    session = parse_session(b"".join(damage(builder.lines())))
+    chosen = CompactionSettings(keep_recent_tokens=150)
+    decided = plan_branch(session, active_branch(session, find_leaf(session, None)), PiCounter(), chosen)
+    problem = write_problem(decided)
+    assert (problem is not None) == refused
+    assert not refused or "which Pi skips" in (problem or "")
+
+
 def doubled_ids_session() -> SessionBuilder:
     """A session whose third and fifth question have one id, and whose fifth continues from the end."""
     builder = SessionBuilder()

@@ -18,7 +18,6 @@ from talk import assistant, call, edited, ran, request, result, user
 from compactor.clients import ClientOptions, make_client
 from compactor.clients.extractive import ExtractiveClient, extract
 from compactor.entries import EntryBody
-from compactor.formats.pi import parse_session
 from compactor.js_text import utf16_len
 from compactor.messages import Block, Message
 from compactor.model import Notice, RequestKind
@@ -41,13 +40,13 @@ PI_SESSIONS = (
 
 STORY = [
     user("TASK-X: rename helper() in h.py. Never push to origin."),
-    *edited("1", "h.py"),
+    *edited("1", "h.py", note="." * 3000),
     assistant("TASK-X is finished because all callers use assist() now instead of helper()."),
     user("TASK-Y: add a --dry-run flag, and do not touch the README."),
     assistant("Starting. Not checked: behaviour on Windows."),
     *edited("2", "cli.py"),
     *edited("3", "main.py", failed=True),
-    *ran("4", "pytest -q", "2 failed, 9 passed\nCommand exited with code 1", failed=True),
+    *ran("4", "pytest -q", "." * 6000 + "\n2 failed, 9 passed\nCommand exited with code 1", failed=True),
     assistant("Next: fix test_flag in tests/test_cli.py.", call("5", "edit", path="tests/test_cli.py")),
 ]
 
@@ -78,7 +77,7 @@ def test_the_client_answers_without_a_model_and_reports_nothing() -> None:
 
 def test_the_current_request_is_the_goal_and_the_finished_one_stands_only_under_done() -> None:
     text = extract(request(STORY))
-    assert "Current request [#e4]: “TASK-Y: add a --dry-run flag" in body_of(text, "Goal")
+    assert "Latest request here, unanswered [#e4]: “TASK-Y: add a --dry-run flag" in body_of(text, "Goal")
     assert "TASK-X: rename" in body_of(text, "Done")
     for name in ("Goal", "In Progress", "Next Steps"):
         assert "TASK-X" not in body_of(text, name)
@@ -133,7 +132,7 @@ def test_a_chain_keeps_rules_and_moves_requests() -> None:
     second = extract(request([*STORY[9:], result("5", "ok"), assistant("Done."), user("Now docs.")], previous=first))
     rules = body_of(second, CONSTRAINTS)
     assert "Never push to origin." in rules and "do not touch the README." in rules
-    assert "Current request [#e6]: “Now docs.”" in body_of(second, "Goal")
+    assert "Latest request here, unanswered [#e6]: “Now docs.”" in body_of(second, "Goal")
     assert "TASK-Y" not in body_of(second, "Goal") and "TASK-Y" in body_of(second, "Done")
     third = extract(request([user("You can push now."), assistant("Pushed.")], previous=second))
     assert "Never push to origin. [#e0] (changed later by the user [#e0]: “You can push now.”)" in third
@@ -165,9 +164,9 @@ def test_other_branches_and_earlier_compactions_in_the_messages_are_read() -> No
 
 def test_a_chinese_talk_gets_chinese_frames_under_english_headings() -> None:
     text = extract(request([user("请给解析器加一个缓存。不要改动公共接口。"), *edited("1", "缓存.py")]))
-    assert "- 当前请求 [#e0]: “请给解析器加一个缓存。不要改动公共接口。”" in body_of(text, "Goal")
+    assert "- 此部分最后的请求,尚未答复 [#e0]: “请给解析器加一个缓存。不要改动公共接口。”" in body_of(text, "Goal")
     assert "不要改动公共接口。" in body_of(text, CONSTRAINTS)
-    assert "current" not in text.lower()
+    assert "request" not in text.lower()
 
 
 def test_a_focus_brings_what_it_names_to_the_front() -> None:
@@ -210,13 +209,13 @@ def test_the_reply_keeps_the_smaller_of_both_limits(tokens: int) -> None:
 def test_any_session_gives_one_well_made_summary_and_always_the_same(
     builder: SessionBuilder, kind: RequestKind, update: bool
 ) -> None:
-    bodies = [entry.body for entry in parse_session(builder.data(), "x").entries]
+    bodies = [entry.body for entry in builder.session().entries]
     messages = [body.message for body in bodies if body.message is not None]
     previous = extract(request(messages)) if update else None
     text = extract(request(messages, kind, previous=previous))
     assert text == extract(request(messages, kind, previous=previous))
     expected = kind if kind in ("turn_prefix", "branch") else "history"
-    document = parse_summary(text, expected)  # type: ignore[arg-type]
+    document = parse_summary(text, expected)
     assert (document.missing, document.doubled) == ((), ())
     assert utf16_len(text) <= 8000
 

@@ -78,7 +78,7 @@ def test_what_has_succeeded_since_is_open_no_more() -> None:
 
 def test_a_new_request_moves_the_old_one_to_done() -> None:
     sections = carried([assistant("Ported."), user("Now write docs.")], PREVIOUS)
-    assert texts_of(sections, GOAL) == ["Current request [#e1]: “Now write docs.”"]
+    assert texts_of(sections, GOAL) == ["Latest request here, unanswered [#e1]: “Now write docs.”"]
     assert "Request (from the previous summary) [#aa]: “Port the parser.”" in texts_of(sections, DONE)
 
 
@@ -99,7 +99,7 @@ def test_the_request_of_a_split_turn_is_the_current_one_and_its_rules_stay_rules
     assert "Keep it short. [#b1]" in texts_of(sections, CONSTRAINTS)
     assert "changed `a.py`" in texts_of(sections, DONE)
     over = carried([*edited("1", "y.py"), assistant("Added."), user("Next thing.")], done + SPLIT_TURN_LEAD + turn)
-    assert texts_of(over, GOAL) == ["Big goal", "Current request [#e3]: “Next thing.”"]
+    assert texts_of(over, GOAL) == ["Big goal", "Latest request here, unanswered [#e3]: “Next thing.”"]
 
 
 def test_a_rule_of_the_previous_summary_that_is_lifted_now_is_marked() -> None:

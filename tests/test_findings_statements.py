@@ -25,7 +25,7 @@ def kinds_of(text: str, *, by_user: bool = False) -> list[str]:
         ("Benchmarks were run once, on one machine.", "scope"),
         ("尚未测试 Windows。", "scope"),
         ("The migration script is still unfinished: step 3 of 5 remains to be written.", "open"),
-        ("TODO: update the changelog before release.", "open"),
+        ("To do: update the changelog before release.", "open"),
         ("The flaky test test_reconnect has not been fixed.", "open"),
         ("Next step: wire the parser into the command.", "open"),
         ("Root cause: the connection pool is never closed.", "result"),

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import sessions
 
+from compactor.entry_measure import EntryMeasure
 from compactor.formats.pi import parse_session
 from compactor.measure import Measured, measure, measure_entry
-from compactor.tokens import EntryMeasure, PiCounter, TokenizerCounter, total_tokens
+from compactor.tokens import PiCounter, TokenizerCounter, total_tokens
 
 PI = PiCounter()
 CHARS = TokenizerCounter(name="chars", count=len)

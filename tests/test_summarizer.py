@@ -60,6 +60,13 @@ def test_update_shows_the_previous_summary_without_its_file_blocks_and_writes_ne
     assert played.summary.text == WHOLE_REPLY + "\n\n<read-files>\nold.md\nnew.md\n</read-files>"
 
 
+def test_thinking_before_a_reply_is_left_out_of_the_summary() -> None:
+    reply = f"<think>\n## Goal\nMaybe crane 4?\n</think>\n\n{WHOLE_REPLY}"
+    source = SummarySource(history=[Message(role="user", content="Move crane 3.")])
+    assert play(source, [reply]).summary.text == WHOLE_REPLY
+    assert play(source, [reply], exact=True).summary.text == reply
+
+
 def test_file_blocks_of_a_reply_are_replaced_not_repeated() -> None:
     reply = WHOLE_REPLY + "\n\n<modified-files>\nmade-up.py\n</modified-files>"
     text = play(SummarySource(history=[USER], files=FileLists(modified_files=("real.py",))), [reply]).summary.text

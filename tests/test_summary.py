@@ -114,6 +114,12 @@ def test_appended_blocks_always_come_off_again(text: str, paths: list[str]) -> N
         (ModelResponse(text=""), "no text"),
         (ModelResponse(text=" \n\t"), "only blanks"),
         (ModelResponse(text="", thinking=True), "only hidden thinking"),
+        (ModelResponse(text="<think>\nWhere is crane 3?\n</think>\n\n"), "only thinking"),
+        (ModelResponse(text="<thinking>cut off before the summary"), "only thinking"),
+        (ModelResponse(text="## Goal\n\n## Progress\n### Done\n"), "only headings"),
+        (ModelResponse(text="---"), "no words"),
+        (ModelResponse(text="```\n```"), "no words"),
+        (ModelResponse(text="\u200b\u200c"), "no words"),
         (ModelResponse(text="## Goal\nhalf", stop_reason="length"), "token limit"),
         (ModelResponse(text="x", tool_calls=("read",), stop_reason="toolUse"), "called read"),
         (ModelResponse(text="", stop_reason="toolUse"), "called a tool"),
@@ -124,6 +130,11 @@ def test_appended_blocks_always_come_off_again(text: str, paths: list[str]) -> N
             ModelResponse(text="## Goal\n[what the user wants]\n## Next Steps\n1. [what comes next]"),
             "repeats the request",
         ),
+        (
+            ModelResponse(text="**Goal**\n- WHAT the user wants\n**Next Steps**\n- [ ] what comes next"),
+            "repeats the request",
+        ),
+        (ModelResponse(text="<think>easy</think>\n## Goal\n[what the user wants]"), "repeats the request"),
         (ModelResponse(text="<conversation>\n[User]: hello\n</conversation>"), "repeats the request"),
     ],
 )
@@ -131,9 +142,18 @@ def test_reply_that_can_not_be_a_summary_is_refused_with_its_reason(response: Mo
     assert word in (reply_problem(response, TEMPLATE) or "")
 
 
-@pytest.mark.parametrize("text", [WHOLE, "## Goal\nshort", "- (none)", "## Goal\n- (none)"])
+@pytest.mark.parametrize(
+    "text", [WHOLE, "## Goal\nshort", "- (none)", "## Goal\n- (none)", "<think>easy</think>\nshort", "## 目标\n修"]
+)
 def test_summary_is_not_refused(text: str) -> None:
     assert reply_problem(ModelResponse(text=text), TEMPLATE) is None
+
+
+def test_summary_may_consist_of_the_constraints_that_the_template_quotes() -> None:
+    rules = [f"rule {n} of the dock" for n in range(9)]
+    template = TEMPLATE + "".join(f"\n> {rule}" for rule in rules)
+    summary = "## Goal\nMove it.\n## Constraints & Preferences\n" + "\n".join(f"- {rule}" for rule in rules)
+    assert reply_problem(ModelResponse(text=summary), template) is None
 
 
 def test_pi_refuses_less() -> None:

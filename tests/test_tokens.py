@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from msgspec import convert
 from strategies import sessions, texts
 
+from compactor.message_measure import context_size, usable_usage
 from compactor.messages import Message, Usage
 from compactor.tokens import (
     Counter,
     PiCounter,
     TokenizerCounter,
-    context_size,
     message_parts,
     projected_tokens,
     should_compact,
     total_tokens,
-    usable_usage,
 )
 
 PI = PiCounter()

@@ -60,7 +60,7 @@ def read(options: SessionOptions) -> "Session":
     from compactor.sessions_file import find_session
 
     path = find_session(options.session, cwd=os.getcwd(), env=os.environ, session_dir=options.session_dir)
-    return read_session(path, exact=options.exact_pi)
+    return read_session(path, exact=options.exact_pi, with_estimates=options.counter == "pi")
 
 
 def counter_named(name: str) -> "Counter":

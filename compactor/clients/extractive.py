@@ -20,8 +20,8 @@ CHARS_PER_TOKEN = 4
 SOURCE_SHARE = 0.6
 """A summary takes at most this part of what it stands for, because one that saves nothing is refused."""
 
-LEAST_TOKENS = 150
-"""The headings alone take about 60."""
+LEAST_TOKENS = 130
+"""The headings alone take about 50."""
 
 
 class ExtractiveClient:
@@ -53,7 +53,7 @@ def extract(request: ModelRequest, *, token_budget: int = DEFAULT_TOKEN_BUDGET) 
     chars = min(chars, max(CHARS_PER_TOKEN * LEAST_TOKENS, int(source)))
     spoken = [m.text() for m in request.messages if m.role == "user"] or [previous]
     frames = frames_for(conversation_language(spoken))
-    found = digest(request.messages, request.entry_ids, frames, focus=request.focus, room=chars)
+    found = digest(request.messages, request.entry_ids, frames, room=chars, kind=request.kind, focus=request.focus)
     summaries = [m.summary for m in request.messages if m.role == "compactionSummary" and m.summary]
     if previous:
         summaries = [*(part_summaries(previous) if request.kind == "merge" else [previous]), *summaries]

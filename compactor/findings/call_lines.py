@@ -28,7 +28,7 @@ def _add_checks(sections: Sections, calls: Sequence[Call], page: Page) -> None:
     failed = set()
     for run in latest_checks(calls):
         section = DONE if run.verdict in ("passed", "clean") else IN_PROGRESS
-        rank = 45 + page.recency(run.message) + 10 * (run.verdict == "failed") - 20 * (run.stale and section == DONE)
+        rank = _check_rank(run, page)
         sections[section].append(Item(text=_check_line(run, page), rank=rank, order=run.message))
         failed.add(run.command)
     for problem in open_problems(calls):
@@ -36,7 +36,7 @@ def _add_checks(sections: Sections, calls: Sequence[Call], page: Page) -> None:
             continue
         line = f": {quoted(problem.line, page.note_chars)}" if problem.line else ""
         text = f"{code(problem.subject, page.note_chars)} {page.frames.failed}{line}{reference(problem.entry_id)}"
-        rank = 30 + 2 * page.recency(problem.message)
+        rank = 10 + 3 * page.recency(problem.message)
         sections[BLOCKED].append(Item(text=text, rank=rank, order=problem.message))
 
 
@@ -67,6 +67,14 @@ def _add_todos(sections: Sections, calls: Sequence[Call], page: Page) -> None:
             text = f"{quoted(todo.text, page.note_chars)} ({page.frames.todo}{reference(todo.entry_id)})"
             section = IN_PROGRESS if todo.state == "active" else NEXT
             sections[section].append(Item(text=text, rank=70, order=page.length + n))
+
+
+def _check_rank(run: CheckRun, page: Page) -> int:
+    """A failure counts most, also an old one; what changes have made stale or what proves nothing counts little."""
+    if run.verdict == "ran":
+        return 15
+    rank = 45 + page.recency(run.message) + 10 * (run.verdict == "failed")
+    return rank - 20 * run.stale
 
 
 def _check_line(run: CheckRun, page: Page) -> str:

@@ -51,7 +51,7 @@ _BOX = re.compile(r"\[([ xX~-])\]\s+")
 _NOTHING = re.compile(
     r"(?:[-*+]\s+|\d+[.)]\s+)?(?:\[[ xX]\]\s+)?[(\[]?(?:none|nothing|n/a|无)[)\]]?\.?$", re.IGNORECASE
 )
-_OMITTED = re.compile(r"\(\+\d+ more, left out for length\)$|^\(另有 \d+ 条")
+_OMITTED = re.compile(r"(?:[-*]\s+)?(?:\(\+\d+ more(?:, left out for length)?\)|\(另有 \d+ 条[^)]*\))$")
 _LETTER = re.compile(r"\w")
 _CODE = re.compile(r"`([^`]+)`")
 _OWN_STATES = tuple(
@@ -59,7 +59,7 @@ _OWN_STATES = tuple(
 )
 _LIFTED = tuple(f.lifted for f in ALL_FRAMES)
 _LABELS = tuple(f"{f.constraint}: " for f in ALL_FRAMES)
-_OWN_REQUESTS = tuple(f.current for f in ALL_FRAMES)
+_OWN_REQUESTS = tuple(name for f in ALL_FRAMES for name in (f.current, f.latest))
 
 
 def part_summaries(text: str) -> list[str]:
@@ -136,7 +136,7 @@ def _read(text: str, frames: Frames, *, over: bool, keep_states: bool) -> Sectio
 
 
 def _constraints(text: str) -> Iterator[str]:
-    return (line for line in constraints_in_summary(text) if not _OMITTED.search(line))
+    return (line for line in constraints_in_summary(text) if not _OMITTED.match(line))
 
 
 def _box_end(line: str) -> int:
@@ -253,7 +253,7 @@ def _items(body: str) -> Iterator[str]:
             not _LETTER.search(stripped)
             or stripped.startswith("```")
             or _NOTHING.match(stripped)
-            or _OMITTED.search(stripped)
+            or _OMITTED.match(stripped)
         ):
             continue
         if item and line[:1] in " \t":

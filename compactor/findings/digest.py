@@ -4,7 +4,7 @@ Takes messages with their entry ids; gives `Sections`. A line is a quotation, or
 entry it comes from. Only what a tool result confirms, or an answer that was given, is a line of Done.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from compactor.constraints import Lift, find_constraints, find_lifts
@@ -19,6 +19,7 @@ from compactor.findings.statement_lines import add_constraints, add_statements
 from compactor.findings.statements import Statement, find_statements
 from compactor.findings.turn_lines import add_requests
 from compactor.messages import Message
+from compactor.model import RequestKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,13 @@ class Digest:
 
 
 def digest(
-    messages: Sequence[Message], entry_ids: Sequence[str], frames: Frames, *, focus: str | None = None, room: int
+    messages: Sequence[Message],
+    entry_ids: Sequence[str],
+    frames: Frames,
+    *,
+    room: int,
+    kind: RequestKind = "history",
+    focus: str | None = None,
 ) -> Digest:
     """The lines of a history.
 
@@ -49,8 +56,10 @@ def digest(
         messages: the history in order.
         entry_ids: for each message the id of its entry, or nothing.
         frames: the fixed words.
-        focus: words of a wish; statements that hold one of them come first.
         room: characters that the summary may have; quotations are shorter where it is small.
+        kind: a history ends where a new turn begins, so its last request is not the current one of the session; the
+            start of a turn and an abandoned branch end with theirs.
+        focus: words of a wish; statements that hold one of them come first.
     """
     calls = find_calls(messages, entry_ids)
     made = commits(calls)
@@ -60,6 +69,7 @@ def digest(
         entry_ids=entry_ids,
         length=len(messages),
         room=room,
+        ends_inside=kind in ("turn_prefix", "branch"),
         last_turn=requests[-1].message if requests else 0,
     )
     sections = no_sections()
@@ -68,18 +78,14 @@ def digest(
     add_requests(sections, requests, page)
     add_calls(sections, calls, page)
     ruled = {constraint.text for constraint in constraints}
-    last_commit = {name: commit.message for commit in made for name in task_names(commit.line)}
-    stated = (
-        statement
-        for statement in find_statements(messages, entry_ids)
-        if not (statement.by_user and statement.text in ruled) and not _is_done(statement, last_commit)
-    )
-    add_statements(sections, stated, page, focus)
+    finished = {name: commit.message for commit in made for name in task_names(commit.line)}
+    stated = find_statements(messages, entry_ids)
+    add_statements(sections, [one for one in stated if not _is_told(one, ruled, finished)], page, focus)
     opening = requests[0] if requests and not requests[0].text else None
     return Digest(
         sections=sections,
         resolved=frozenset(succeeded(calls)),
-        finished=frozenset(name for commit in made for name in task_names(commit.line)),
+        finished=frozenset(finished),
         lifts=tuple((lift, page.entry_id(lift.message)) for lift in find_lifts(messages)),
         is_empty=not messages,
         asks=any(request.text for request in requests),
@@ -87,7 +93,9 @@ def digest(
     )
 
 
-def _is_done(statement: Statement, last_commit: Mapping[str, int]) -> bool:
-    """True for an open point about a numbered task that a later commit tells."""
-    names = task_names(statement.text) if statement.kind == "open" else ()
-    return any(last_commit.get(name, -1) > statement.message for name in names[:1])
+def _is_told(statement: Statement, ruled: Set[str], finished: Mapping[str, int]) -> bool:
+    """True for a constraint, which has its own section, and for an open point whose task a later commit names."""
+    if statement.by_user and statement.text in ruled:
+        return True
+    names = task_names(statement.text)[:1] if statement.kind == "open" else []
+    return any(finished.get(name, -1) > statement.message for name in names)

@@ -11,6 +11,7 @@ class Frames:
     """Words of one language; each stands before or after a quotation."""
 
     current: str
+    latest: str
     goes_on: str
     none_open: str
     goal: str
@@ -43,17 +44,20 @@ class Frames:
     other_branch: str
     more: str
     """`{n}` is a number."""
+    more_briefly: str
+    """The same where every character counts."""
     times: str
     """Before a number."""
 
 
 ENGLISH = Frames(
     current="Current request",
+    latest="Latest request here, unanswered",
     goes_on="It goes on from",
-    none_open="No request in this part is left unanswered (see Done); the current one comes after it.",
+    none_open="Every request told here is answered; see Done.",
     constraint="Constraint",
     goal="Goal stated by the user",
-    not_answered="The current request has no final answer yet",
+    not_answered="No final answer yet to the request",
     asked_back="The assistant's last reply asks",
     last_said="last said",
     earlier="Request",
@@ -63,7 +67,7 @@ ENGLISH = Frames(
     no_answer="no final answer seen",
     changed="changed",
     committed="committed",
-    so_far="For the current request so far",
+    so_far="For this request so far",
     passed="passed",
     failed="failed",
     unknown="requested, no result seen",
@@ -80,16 +84,18 @@ ENGLISH = Frames(
     todo="on the todo list",
     other_branch="From another branch",
     more="(+{n} more, left out for length)",
+    more_briefly="(+{n} more)",
     times="×",
 )
 
 CHINESE = Frames(
     current="当前请求",
+    latest="此部分最后的请求,尚未答复",
     goes_on="承接自",
-    none_open="此部分没有未答复的请求(见 Done);当前请求在其后。",
+    none_open="此部分的请求均已答复,见 Done。",
     constraint="约束",
     goal="用户说明的目标",
-    not_answered="当前请求尚无最终答复",
+    not_answered="此请求尚无最终答复",
     asked_back="助手最后的回复在提问",
     last_said="最后说",
     earlier="请求",
@@ -99,7 +105,7 @@ CHINESE = Frames(
     no_answer="未见最终答复",
     changed="已修改",
     committed="已提交",
-    so_far="当前请求目前为止",
+    so_far="此请求目前为止",
     passed="通过",
     failed="失败",
     unknown="已请求,未见结果",
@@ -116,6 +122,7 @@ CHINESE = Frames(
     todo="待办列表",
     other_branch="来自另一分支",
     more="(另有 {n} 条,因篇幅省略)",
+    more_briefly="(另有 {n} 条)",
     times="×",
 )
 

@@ -7,6 +7,7 @@ What does not fit is counted in a line of its section, never dropped silently.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from compactor.findings.frames import Frames
 from compactor.findings.items import BLOCKED, CONTEXT, DECISIONS, DONE, GOAL, IN_PROGRESS, NEXT, Item, Sections
@@ -89,8 +90,14 @@ LONE_SHARE = 1 / 3
 LOW_RANK = 20
 """What has less is shown only where all else had room."""
 
-NOTE_CHARS = 48
-"""Room for the line that counts what was left out."""
+NOTE_CHARS, BRIEF_NOTE_CHARS = 48, 18
+"""Room for the line that counts what was left out, and for its short form."""
+
+SMALL_CHARS = 1600
+"""A summary with less room says briefly what was left out."""
+
+FIRST_RANK = 95
+"""Lines of Goal from this rank on are the current request, which stands before all else but the constraints."""
 
 
 def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Frames) -> str:
@@ -104,26 +111,28 @@ def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Fr
     """
     slots = LAYOUTS[kind]
     names = [slot.name for slot in slots]
-    room = budget_chars - len(_text(slots, {}, {}, frames))
+    room = budget_chars - len(_text(slots, {}, {}))
     chosen: dict[str, list[Item]] = {name: [] for name in names}
     rules = sections[CONSTRAINTS]
     if any(slot.labelled for slot in slots):
         rules = [replace(item, text=f"{frames.constraint}: {item.text}") for item in rules]
     chosen[CONSTRAINTS] = _constraints(rules, max(room, 0))
     room -= sum(map(_cost, chosen[CONSTRAINTS]))
-    left_out = len(rules) > len(chosen[CONSTRAINTS])
     waiting = {name: sorted(sections[name], key=lambda item: -item.rank) for name in names if name != CONSTRAINTS}
-    if left_out or sum(_cost(item) for items in waiting.values() for item in items) > room:
-        room -= NOTE_CHARS * (1 + sum(bool(items) for items in waiting.values()))
+    note = frames.more if budget_chars >= SMALL_CHARS else frames.more_briefly
+    if len(rules) > len(chosen[CONSTRAINTS]) or sum(map(_cost, chain.from_iterable(waiting.values()))) > room:
+        note_chars = NOTE_CHARS if budget_chars >= SMALL_CHARS else BRIEF_NOTE_CHARS
+        room -= note_chars * (1 + sum(bool(items) for items in waiting.values()))
     _fill(waiting, chosen, room)
-    omitted = {name: len(sections[name]) - len(items) for name, items in chosen.items()}
-    text = _text(slots, chosen, omitted, frames)
-    return text if utf16_len(text) <= budget_chars else _text(slots, chosen, {}, frames)
+    notes = {name: note.format(n=len(sections[name]) - len(items)) for name, items in chosen.items()}
+    left_out = {name: text for name, text in notes.items() if len(sections[name]) > len(chosen[name])}
+    text = _text(slots, chosen, left_out)
+    return text if utf16_len(text) <= budget_chars else _text(slots, chosen, {})
 
 
 def _fill(waiting: Mapping[str, list[Item]], chosen: Mapping[str, list[Item]], room: int) -> None:
     """Gives each section its share of the room, and then what is left to the sections in order."""
-    left = room
+    left = room - _take(waiting[GOAL], chosen[GOAL], room, least=FIRST_RANK)
     for name, share in _SHARES:
         if name in waiting:
             left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
@@ -166,9 +175,8 @@ def _constraints(items: Sequence[Item], room: int) -> list[Item]:
     return chosen
 
 
-def _text(
-    slots: Sequence[Slot], chosen: Mapping[str, Sequence[Item]], omitted: Mapping[str, int], frames: Frames
-) -> str:
+def _text(slots: Sequence[Slot], chosen: Mapping[str, Sequence[Item]], left_out: Mapping[str, str]) -> str:
+    """The lines: headings, items, and what was left out of each section."""
     lines: list[str] = []
     empty = False
     for slot in slots:
@@ -180,8 +188,8 @@ def _text(
         items = sorted(chosen.get(slot.name, ()), key=lambda item: item.order)
         marks = (f"{n}. " if slot.mark == _NUMBER else slot.mark for n in range(1, len(items) + 1))
         lines += [mark + item.text for mark, item in zip(marks, items, strict=True)]
-        if omitted.get(slot.name):
-            lines.append(f"- {frames.more.format(n=omitted[slot.name])}")
-        empty = empty and not items and not omitted.get(slot.name)
+        if slot.name in left_out:
+            lines.append(f"- {left_out[slot.name]}")
+        empty = empty and not items and slot.name not in left_out
     lines += [EMPTY] if empty else []
     return "\n".join(lines)

@@ -24,6 +24,8 @@ class Page:
     """Number of messages."""
     room: int
     """Characters that the summary may have."""
+    ends_inside: bool
+    """True where the talk goes on inside of the last turn; else a later request comes after it."""
     last_turn: int
     """Position of the first message of the last turn."""
 

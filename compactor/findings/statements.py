@@ -68,12 +68,13 @@ _STRONG_RESULT = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(?:todo|fixme|still (?:need|needs|have|has|to|open|missing|unfinished|failing|broken|left|not)|remaining"
+    r"\b(?:to-?do:|todos?|fix-?me|to do:|still (?:need|needs|have|has|to|open|missing|unfinished|failing|broken"
+    r"|left|not)|remaining"
     r"|remains|left to (?:do|be)|(?:not|never) (?:yet )?(?:been )?(?:done|implemented|fixed|finished"
     r"|started|written|migrated|addressed|resolved|merged|committed|updated|ported|wired)|not yet|hasn't been"
     r"|haven't been|unfinished|incomplete|pending|to be done|follow-?ups?|outstanding"
     r"|next(?: steps?| up|,|:| is| comes| i'll| we| phase)|as a next|afterwards|later (?:we|i)|needs to be (?:done"
-    r"|fixed|written|added|updated|migrated)|up next|then i(?:'ll| will)|noch (?:offen|nicht|zu)|reste à|falta)\b"
+    r"|fixed|written|added|updated|migrated)|up next|then i(?:'ll| will)|noch (?:offen|nicht|zu)|reste à|falta)(?!\w)"
     r"|待办|尚未|还(?:没|未|需|要)|剩(?:余|下)|下一步|未完成|残り|未対応|次に"
 )
 _OPEN_LEAD = re.compile(
@@ -115,6 +116,7 @@ _EXACT = re.compile(
     r"|\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b|\bport \d+\b"
     r"|\b(?:PR|MR|issue|ticket) ?#?\d+\b|\b[A-Z]{2,6}-\d+\b|\breturns? \d{3}\b|\b\d{3} (?:error|response|status)"
 )
+_ONLY_A_PATH = re.compile(r"['\"]?(?:~|[A-Za-z]:)?[/\\].*['\"]?$")
 _MEASURE = re.compile(
     r"\b\d[\d,.]* ?(?:ms|sec(?:onds)?|s|min(?:utes)?|hours?|[kKMG]i?B|bytes|%|px|tokens|tests?|lines|rows|files"
     r"|cases|errors|requests|retries|times)(?!\w)"
@@ -177,7 +179,7 @@ def _kinds(sentence: Sentence, *, by_user: bool) -> Iterator[tuple[StatementKind
     if by_user:
         if _GOAL.search(line):
             yield "goal", 5
-        if _EXACT.search(text):
+        if _EXACT.search(text) and not _ONLY_A_PATH.match(text):
             yield "value", 3
         return
     if _SCOPE.search(line) or _SCOPE_LEAD.match(lead):

@@ -37,7 +37,8 @@ def add_requests(sections: Sections, requests: Sequence[Request], page: Page) ->
 def _add_current(sections: Sections, current: Request, requests: Sequence[Request], page: Page) -> None:
     frames = page.frames
     if current.text:
-        text = f"{frames.current}{reference(current.entry_id)}: {quoted(current.text, page.request_chars)}"
+        name = frames.current if page.ends_inside else frames.latest
+        text = f"{name}{reference(current.entry_id)}: {quoted(current.text, page.request_chars)}"
         sections[GOAL].append(Item(text=text, rank=100, order=page.length))
     if current.goes_on:
         before = next((r for r in reversed(requests) if r.text and not r.goes_on), None)
@@ -67,7 +68,7 @@ def _add_earlier(sections: Sections, request: Request, page: Page, *, is_first: 
     elif request.answer:
         parts.append(f"{frames.answered}{reference(request.answer_id)}: {quoted(request.answer, page.note_chars)}")
     is_done = request.answered or bool(work)
-    rank = 10 + page.recency(request.message)
+    rank = 2 + page.recency(request.message)
     if is_done:
         weight = 20 * bool(request.changed) + 15 * bool(request.commits) + 10 * (len(request.text) > 60)
         rank = min(86, 20 + weight + page.recency(request.message) - 15 * request.goes_on)
