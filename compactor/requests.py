@@ -8,7 +8,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from compactor.constraints import find_constraints
+from compactor.constraint_orders import LIKELY
+from compactor.constraints import Constraint, find_constraints
 from compactor.entries import SessionWarning
 from compactor.errors import ReplyRejected, SettingsError
 from compactor.messages import Message, Usage
@@ -174,7 +175,7 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
             previous_summary=previous if options.exact or previous is None else neutralise(previous),
             focus=options.focus,
             language=told.language,
-            user_constraints=tuple(c.text for c in find_constraints(told.messages)) if not options.exact else (),
+            user_constraints=() if options.exact else tuple(c.text for c in user_rules(told.messages)),
             part=told.part,
             part_count=told.part_count,
             whole=told.whole,
@@ -193,6 +194,11 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
         input_tokens=size_tokens(assembled.context + assembled.instructions),
     )
     return _Asked(request=request, task=assembled.task)
+
+
+def user_rules(messages: Sequence[Message]) -> list[Constraint]:
+    """What is surely or likely a lasting rule of the user, and was not lifted or changed later."""
+    return [c for c in find_constraints(messages) if c.changed_by is None and c.strength >= LIKELY]
 
 
 _LABELS: dict[RequestKind, str] = {

@@ -10,15 +10,16 @@ ends, so nothing is dropped unmarked. Source: Pi 1.6.0 compaction.js compact, us
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
-from compactor.constraints import find_constraints, missing_constraints
+from compactor.constraints import missing_constraints
 from compactor.entries import SessionWarning
 from compactor.file_ops import FileLists, file_blocks
 from compactor.js_text import well_formed
 from compactor.language import conversation_language
 from compactor.messages import Message, Usage
 from compactor.model import ModelRequest, ModelResponse
-from compactor.requests import SummaryOptions, Tally, Told, ask
+from compactor.requests import SummaryOptions, Tally, Told, ask, user_rules
 from compactor.summary import (
+    CONSTRAINTS,
     NO_PRIOR_HISTORY,
     SPLIT_TURN_LEAD,
     SectionSet,
@@ -87,7 +88,7 @@ def summarize(source: SummarySource, options: SummaryOptions) -> Generator[Model
     if source.prefix:
         told = Told(messages=source.prefix, ids=source.prefix_ids, whole="turn_prefix", language=language)
         prefix = SPLIT_TURN_LEAD + (yield from ask(told, options, tally))
-    lost = _lost_constraints(source, text + prefix, options)
+    lost = _lost_constraints(source, text, prefix, options)
     text = pinned(text, lost) + prefix + file_blocks(source.files)
     return SummaryText(
         text=text if options.exact else well_formed(text),
@@ -107,16 +108,18 @@ def _note_sections(text: str, expected: SectionSet, options: SummaryOptions, tal
             tally.warnings.append(SessionWarning(code=code, message=f"the reply {what}: {', '.join(names)}"))
 
 
-def _lost_constraints(source: SummarySource, text: str, options: SummaryOptions) -> list[str]:
-    """Constraints of the user that the text lost: those just summarized, and those that the previous summary kept.
+def _lost_constraints(source: SummarySource, text: str, prefix: str, options: SummaryOptions) -> list[str]:
+    """Constraints of the user that the summary lost: those just summarized, and those that the previous one kept.
 
-    One that the user later lifted or changed is not brought back.
+    One stated in a split turn must stand among the constraints too, for the turn's own part has no such section. One
+    that the user later lifted or changed is not brought back.
     """
     if options.exact or not options.pins:
         return []
-    said = [*source.earlier, *source.history, *source.prefix]
-    stated = [c for c in find_constraints(said) if c.changed_by is None]
-    old = [c for c in stated if c.message < len(source.earlier)]
-    lost_before = {c.text for c in missing_constraints(old, source.previous_summary or "")}
-    wanted = [c for c in stated if c.message >= len(source.earlier) or c.text not in lost_before]
-    return [neutralise(" ".join(c.text.split())) for c in missing_constraints(wanted, text)]
+    before, history = len(source.earlier), len(source.earlier) + len(source.history)
+    stated = user_rules([*source.earlier, *source.history, *source.prefix])
+    dropped = missing_constraints([c for c in stated if c.message < before], source.previous_summary or "")
+    told = missing_constraints([c for c in stated if c.message < history and c not in dropped], text + prefix)
+    section = parse_summary(text).body(CONSTRAINTS) or ""
+    in_turn = missing_constraints([c for c in stated if c.message >= history], section)
+    return [neutralise(" ".join(c.text.split())) for c in (*told, *in_turn)]

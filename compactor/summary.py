@@ -28,11 +28,14 @@ NO_PRIOR_HISTORY = "No prior history."
 SPLIT_TURN_LEAD = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 """Pi 1.6.0 compaction.js compact: between the history's summary and that of the turn prefix."""
 
+MAX_LEVEL = 6
+"""The deepest heading of Markdown."""
+
 ECHO_SHARE = 0.8
 """A reply is an echo of its template when at least this share of its lines stand in the template."""
 
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_FILE_BLOCK = re.compile(r"\n*<(read-files|modified-files)>[ \t]*\n.*?(?:</\1>[ \t]*(?=\n|\Z)|\Z)", re.DOTALL)
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
+_FILE_BLOCK = re.compile(r"<(read-files|modified-files)>[ \t]*\n.*?(?:</\1>[ \t]*(?=\n|\Z)|\Z)", re.DOTALL)
 _PROMPT_ECHO = re.compile(r"^\s*</?(?:conversation|previous-summary)>\s*$", re.MULTILINE)
 _THINKING = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _MARKS = re.compile(r"\A(?:\d+[.)]|[-*+])?\s*(?:\[[ xX]\])?|[\W_]+")
@@ -82,13 +85,15 @@ def parse_summary(text: str, expected: SectionSet = "history") -> SummaryDocumen
     wanted = SECTIONS[expected]
     main = text.split(SPLIT_TURN_LEAD, 1)[0] if expected == "history" else text
     main = _FILE_BLOCK.sub(lambda block: " " * len(block.group()), main)  # offsets stay those of `text`
-    headings = list(_HEADING.finditer(main))
     sections = []
-    for n, match in enumerate(headings):
+    following = [len(main)] * (MAX_LEVEL + 1)  # where the next heading of each level starts
+    for match in reversed(list(_HEADING.finditer(main))):
         level = len(match.group(1))
-        end = next((h.start() for h in headings[n + 1 :] if len(h.group(1)) <= level), len(main))
-        name = _canonical(match.group(2))
+        name = _canonical(match.group(2).rstrip().rstrip("#"))
+        end = min(following[: level + 1])
         sections.append(Section(name=name, level=level, start=match.start(), body_start=match.end(), end=end))
+        following[level] = match.start()
+    sections.reverse()
     names = [s.name for s in sections]
     needed = (*wanted, *PROGRESS_PARTS) if "Progress" in wanted else wanted
     return SummaryDocument(
@@ -110,7 +115,13 @@ def _canonical(heading: str) -> str:
 
 def without_file_blocks(text: str) -> str:
     """The text without `<read-files>` and `<modified-files>` blocks, which the engine writes anew."""
-    return _FILE_BLOCK.sub("", text).strip() if "-files>" in text else text
+    if "-files>" not in text:
+        return text
+    kept, at = [], 0
+    for block in _FILE_BLOCK.finditer(text):
+        kept.append(text[at : block.start()].rstrip("\n"))
+        at = block.end()
+    return "".join([*kept, text[at:]]).strip()
 
 
 def without_thinking(text: str) -> str:

@@ -197,3 +197,12 @@ def test_pins_are_in_the_text_and_nothing_is_lost(text: str, pins: list[str]) ->
     kept = {line.strip() for line in text.splitlines()} - {""}
     none_items = {"(none)", "- (none)", "1. (none)", "---", "- [x] (none)", "- [ ] (none)"}
     assert kept - none_items <= {line.strip() for line in made.splitlines()}
+
+
+@pytest.mark.parametrize("piece", ["\n", "## Goal\n", "#", "## a  ", "<read-files>\n", "</read-files>\n", " \n", "###### x\n"])
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    """400 kB take well under a second; a square of that would take minutes."""
+    text = piece * (400_000 // len(piece))
+    parse_summary(text)
+    without_file_blocks(text + "<read-files>\nx\n</read-files>")
+    assert pinned(text, ["x"])
