@@ -58,19 +58,19 @@ def link_parents(entries: Sequence[Entry], ghosts: Mapping[str, str | None]) -> 
     parents: list[int | None] = [None] * len(entries)
     seen: dict[str, int] = {}
     unresolved: list[int] = []
-    for entry in entries:
-        if entry.parent_id is UNSET:
-            parents[entry.index] = entry.index - 1 if entry.index else None
+    for index, entry in enumerate(entries):
+        parent_id, entry_id = entry.parent_id, entry.id
+        if parent_id is UNSET:
+            parents[index] = index - 1 if index else None
             text = f"line {entry.line}: the entry has no parentId; joined to the line before it"
-            warnings.append(SessionWarning(code="missing_parent", message=text, line=entry.line, entry_id=entry.id))
-        elif entry.parent_id:
-            found = seen.get(entry.parent_id)
-            parents[entry.index] = found
+            warnings.append(SessionWarning(code="missing_parent", message=text, line=entry.line, entry_id=entry_id))
+        elif parent_id:
+            found = parents[index] = seen.get(parent_id)
             if found is None:
-                unresolved.append(entry.index)
-        if entry.id in seen:
-            warnings.append(_duplicate(entry, entries[seen[entry.id]]))
-        seen[entry.id] = entry.index
+                unresolved.append(index)
+        if entry_id in seen:
+            warnings.append(_duplicate(entry, entries[seen[entry_id]]))
+        seen[entry_id] = index
     for index in unresolved:
         parents[index] = _resolve(entries[index], entries, seen, ghosts, warnings)
     _break_cycles(entries, parents, warnings)

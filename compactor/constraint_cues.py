@@ -8,6 +8,8 @@ languages in `constraint_words.py`.
 
 import re
 
+from compactor.constraint_claims import claims_rule
+from compactor.constraint_clauses import asked_strength, each_time_strength, later_strength, spelled
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE, is_wish_without_verb, order_strength
 
 _CLAUSE = r"(?:^|[,;:(–—/]\s*|\s-+\s+|\b(?:and|but|so|then|or|also|please|pls|plz|because|again)\s+)"
@@ -84,7 +86,7 @@ _MUST = re.compile(
     r"|consent|permission|confirmation|go-?ahead|blessing|test|tests|entry|ticket|comment|changelog|docstring|note)\b"
 )
 _SHOULD = re.compile(
-    r"\bshould(?: \w+ly)? (?:always|only|stay|remain|be|keep|use|have|follow|match|end|start|contain|include|fit"
+    r"(?<!where those)\bshould(?: \w+ly)? (?:always|only|stay|remain|be|keep|use|have(?! \w+ed\b| been\b)|follow|match|end|start|contain|include|fit"
     r"|go|come|work"
     r"|support|pass|run|get|begin|mention|refer|ask|avoid|prefer|live|adhere|conform|carry|say|read|look|take|fail"
     r"|happen)\b"
@@ -145,7 +147,7 @@ _PREFER = re.compile(
 _NORM = re.compile(
     r"\bwe (?:always|never|only|strictly|exclusively|don't|do not|must|can only|stick|prefer|avoid|require|target"
     r"|standardi[sz]e"
-    r"|support|still support|are (?:on|stuck|limited|bound)|have a (?:policy|rule|convention|strict))\b(?! (?:know"
+    r"|support(?= .*\d)|still support|are (?:on|stuck|limited|bound)|have a (?:policy|rule|convention|strict))\b(?! (?:know"
     r"|see|need|think"
     r"|have|get|even|really|care))"
     r"|\bwe use (?:[\w.+#-]+ ){0,3}(?:here|only|everywhere|throughout|for (?:all|every|everything)|exclusively|not"
@@ -156,7 +158,7 @@ _NORM = re.compile(
     r"|limit|platform|runtime|browser|level)s? (?:is|are)\b"
     r"|\b(?:the|this) (?:rule|policy|convention|requirement|constraint|limit|deadline|budget|standard"
     r"|deal) (?:here )?is\b"
-    r"|\b(?:stays?|remains?|goes|go|live|lives|belongs?) (?:\d|in|on|at|as|out|under|below|above|within|between"
+    r"|\b(?:stays?|remains?|goes(?! on\b)|go(?! on\b)|live|lives|belongs?) (?:\d[\d.]*|in|on|at|as|out|under|below|above|within|between"
     r"|inside|with|the same"
     r"|untouched|unchanged|intact|private|secret|compatible|stable|small|short|off|read|where|here|local|\w+ only)\b"
     r"|\b(?:leave|leaves|leaving|left|keep|keeps|keeping|kept|stays?|staying|remains?) (?:\S+ ){0,8}?(?:alone|as[- ]is"
@@ -189,7 +191,7 @@ _NOMINAL = re.compile(
     r"(?:^|[,;:(–—]\s*|\s-+\s|\b(?:and|with|but) )no (?!longer|idea|problem|one\b|need|matter|worries|doubt|clue"
     r"|such|way|wonder|luck"
     r"|that|it\b|i\b|we\b|but|this|wait|thanks|sure)[a-z]"
-    r"|^(?:[\w+#.'/-]+ ){1,5}?(?:only|not [\w '-]+|throughout|everywhere)(?:,? please)?[.!]*$|^[^,]{2,40}, (?:not"
+    r"|^(?!(?:that|this|it|there|he|she|they|we|i|you|these|those|was|is)\S*\s)(?:[\w+#.'/-]+ ){1,5}?(?:only|not [\w '-]+|throughout|everywhere)(?:,? please)?[.!]*$|^[^,]{2,40}, (?:not"
     r"|never) [^,]{2,40}$"
     r"|\b(?:at most|no more than|not more than|no longer than|at least|max(?:imum)?(?: of)?|up to|fewer than"
     r"|less than|exactly|under|within"
@@ -259,11 +261,12 @@ def english_strength(sentence: str) -> int:
     Args:
         sentence: one line in lower case, with straight quotes and single blanks.
     """
+    sentence = spelled(sentence)
     if _SCOPE.search(sentence) and not (sentence.endswith("?") and _NARRATIVE.match(sentence)):
         return CERTAIN
     main = _FILLER.sub("", sentence)
     if main.endswith("?") and not _CHECKING.search(main):
-        return LIKELY if _POLITE.match(main) else NONE
+        return LIKELY if _POLITE.match(main) or asked_strength(main) >= LIKELY else NONE
     if _NARRATIVE.match(main):
         told = main.startswith(("what", "who")) and (_NORM.search(main) or _NEGATED.search(main))
         return LIKELY if told else NONE
@@ -275,13 +278,14 @@ def english_strength(sentence: str) -> int:
         found = max(found, order_strength(clause, conditional=_CONDITIONAL.match(main) is not None))
         if _HABIT.match(main) and not _SUBJECT.match(clause):
             found = max(found, LIKELY)
-    found = max(found, order_strength(main, conditional=False))
+    found = max(found, order_strength(main, conditional=False), asked_strength(main), each_time_strength(main))
+    found = found if found >= LIKELY else max(found, later_strength(main))
     return max(NONE, found - 1) if hedged else found
 
 
 def _statement_strength(main: str) -> int:
     if _BAN.search(main) or _NEGATED.search(main) or _PREFER.search(main) or _LETS.search(main) or _POLITE.match(main):
         return CERTAIN
-    if _MUST.search(main) or _ASSURE.search(main) or _NORM.search(main) or _SHOULD.search(main):
+    if _MUST.search(main) or _ASSURE.search(main) or _NORM.search(main) or _SHOULD.search(main) or claims_rule(main):
         return LIKELY
     return POSSIBLE if _NOMINAL.search(main) or is_wish_without_verb(main) else NONE

@@ -19,7 +19,9 @@ _STANDING = (
     r"|before|for|whenever|when|if"
     r"|permission)|prefer|limit|restrict|confine|constrain|cap|stay|follow (?!up)|preserve|maintain|respect|obey"
     r"|adhere|abide|honou?r"
-    r"|use (?!it\b|that\b|this\b|the (?:read|bash|edit) tool)|answer|reply|respond|speak|talk|be (?!my)|refer to"
+    r"|use (?!it\b|that\b|this\b|the (?:read|bash|edit) tool)|use (?:it|that|this) (?:for|in|on|everywhere|throughout"
+    r"|only|always|wherever|whenever)|(?:take|pick|choose|opt for|go for|go with)(?= .*\b(?:if|when|whenever|where"
+    r"|wherever|unless|over)\b)|answer|reply|respond|speak|talk|be (?!my)|refer to"
     r"|default to"
     r"|favou?r|hold off|hold back|mask|redact|conceal|protect|guard|consult|confirm|check (?:in )?with me|check with"
     r"|let me (?:know|review|approve|decide|see|confirm|handle|do the)|tell me (?:before|when|if|first|whenever)|format"
@@ -27,12 +29,12 @@ _STANDING = (
     r"|before)|get my"
     r"|seek|obtain|request (?:my|permission|approval)|give me (?:only|just|short|a heads|the chance)|begin (?:each"
     r"|every|all|your|with)"
-    r"|start (?:each|every|all|your)|end (?:each|every|all|your)|finish (?:each|every|all|your)|prefix|suffix"
+    r"|start (?:each|every|all|your)|end (?:each|every|all|your|with)|finish (?:each|every|all|your)|prefix|suffix"
     r"|append (?:each|every|to every)"
     r"|quote|name|put|place|store|tag|label|group|phrase|work (?:in|on|with|inside|within|only|from)\b"
     r"|stop and (?:ask|wait|tell|check)|(?:support"
     r"|target) (?=.{0,40}\d)|structure|target|pretend"
-    r"|act as|back up|return only"
+    r"|act as|back up|refuse|decline|return only"
     r"|output only|reuse|always|only|strictly|exclusively"
 )
 _STANDING_IMPERATIVE = re.compile(r"(?:" + _STANDING + r")\b")
@@ -48,21 +50,24 @@ _TASK_VERBS = (
     "|mark|translate|import|declare|pin|sign|batch|split|group|pause|verify|check|validate|execute|start|begin"
     "|end|finish|call|hide"
     "|note|remember|support|import|discuss|sort|order|count|measure|round|store|declare|tell|say|type|set|turn"
-    "|feel|consider|think|bump"
+    "|feel|consider|think|bump|ask"
 )
 _TASK_IMPERATIVE = re.compile(r"(?:" + _TASK_VERBS + r")\b")
-_QUALIFIER = re.compile(
+_FIRM_QUALIFIER = re.compile(
     r"\b(?:always|never|only|exclusively|solely|strictly|without|instead of|rather than|unless|except|but not"
     r"|and not|not|nothing"
-    r"|before (?:each|every|any|you|doing|\w+ing)|after (?:each|every|any)|(?:each|every) (?!of)|at (?:most|least)"
-    r"|at a time"
+    r"|(?:before|prior to|ahead of) (?:each|every|any|you|doing|\w+ing)|after (?:each|every|any)|(?:each|every) (?!of)"
+    r"|in preference to|as opposed to|in place of|at (?:most|least)"
+    r"|first,? (?:and |then )?\w+ (?:second|later|last|next|after)|together with|along with|alongside"
+    r"|at a time|one by one|one after (?:the other|another)|in one go|sequentially"
     r"|no (?:more|longer|fewer|less) than|under \d|below \d|max(?:imum)?|up to \d|exactly|verbatim|as[- ]is"
-    r"|word for word"
-    r"|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
+    r"|word for word|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
     r"|on a (?:\w+ )?branch|first and then|early|often|regularly|frequently"
     r"|unchanged|untouched|intact|backwards?[- ]compatible|read[- ]only|private|secret|myself|approval|permission"
-    r"|confirm(?:ation|ed)?"
-    r"|sign-?off|short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
+    r"|confirm(?:ation|ed)?|sign-?off|if and only if|as (?:few|little|small|short) as|twice)\b|n't\b"
+)
+_SOFT_QUALIFIER = re.compile(
+    r"\b(?:short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
     r"|paragraphs?|columns|lowercase"
     r"|uppercase|british|american|metric|utc|iso|style|convention(?:al)?s?|stdlib|standard library"
     r"|imperative (?:mood|form)"
@@ -70,8 +75,7 @@ _QUALIFIER = re.compile(
     r"|korean|latin|turkish|swedish"
     r"|danish|arabic|hindi)|(?:as|in) (?:valid |plain |raw |pure )?(?:json|yaml|csv|markdown|a table|tables?"
     r"|prose|html|text)"
-    r"|small|minimal|tiny|no \w+|both|if and only if|as (?:few|little|small|short) as|twice|sandbox|local(?:ly)?"
-    r"|offline)\b|n't\b"
+    r"|small|minimal|tiny|no \w+|both|sandbox|local(?:ly)?|offline)\b"
 )
 _GENERIC_QUALIFIER = re.compile(
     r"\b(?:before (?!we\b|i\b|that\b|this\b)|after (?!we\b|i\b|that\b|this\b|all\b)|first,? (?:and \w+ (?:after"
@@ -86,7 +90,7 @@ _NOT_IMPERATIVE = re.compile(
     r"|which|who|where|when|why|how|is|are|was|were|does|did"
     r"|do you|has|have|had|can|could|would|will|may|might|yes|no|nope|yeah|ok|thanks?|hm+|wow|looks?|seems?|works?"
     r"|maybe|probably|perhaps|still|now|another|same|any|let'?s?|lets"
-    r"|good|nice|great|cool|not|nah|sounds?|turns?|got|done|sorry|oh|um+|well|true|exactly|correct|never mind|if"
+    r"|good|nice|great|cool|hello|hi|hey|first|second|third|next|last|not|nah|sounds?|turns?|got|done|sorry|oh|um+|well|true|exactly|correct|never mind|if"
     r"|because|since|in|on|at|for|from|with|after|before|hopefully|apparently|\w+ed|i'\w+|it'\w+"
     r"|we'\w+|you'\w+|they'\w+|that'\w+|there'\w+|what'\w+|who'\w+|he'\w+|she'\w+|commit what|fix|add|implement"
     r"|create|remove|delete|update|change|read|open|continue|check out|look)\b"
@@ -99,7 +103,11 @@ _SHAPED = re.compile(
     r"|drop|spare me|forego|cut) (?!it\b|that\b|this\b)\w"
 )
 _FINITE = re.compile(
-    r"\b(?:i|he|she|they|is|are|was|were|has|have|had|did|does|will|would|could|can|that's|it's|what|why|how|now)\b"
+    r"\b(?:i|we|he|she|they|looks?|seems?|still|fails?|crash(?:es)?|is|are|was|were|has|have|had|did|does|will|would|could|can|that's|it's|what|why|how|now)\b"
+)
+_ANSWERS = re.compile(
+    r"(?!the\b|these\b|those\b|your\b|my\b|all\b|new\b|more\b)(?:[\w-]+ ){1,4}(?:answers|replies|responses|summaries"
+    r"|explanations)(?: only)?[.!]*$"
 )
 _VERBLESS = re.compile(
     r"^(?!.*\b(?:i|it|you|we|they|he|she|is|are|was|were|has|have|had|does|did|do|get|gets|got|works?|fails?"
@@ -121,10 +129,25 @@ _MODAL_SHAPE = re.compile(
     r"|be|is to|are to|may|can|should|must|leaves?|enters?|without|until|unless|before|after|except|from|for|on|at)\b"
 )
 
+_LETS = re.compile(r"(?:let's|lets|let us|let me)\b")
+_ONE_THING = re.compile(
+    r"(?:write|create|make|add|build|implement|generate|draw|print|show|give) (?:me )?(?:an?|some|another)\b"
+)
+"""An errand, unless a word of `_GENERAL` says that it comes again and again."""
+_GENERAL = re.compile(
+    r"\b(?:always|never|only|without|unless|whenever|(?:after|before|with|for|in|of|on|per|to|from) (?:each|every|any)"
+    r"|each time|every time|before (?:the|you|\w+ing)|first)\b"
+)
+
 _PHRASE = re.compile(
     r"(?!errors? in|bug|crash|typo|issue)[\w-]+(?: [\w-]+){0,2} (?:in|as|with|for|under|by|sorted|kept|written|wrapped"
     r"|named|ordered) [\w -]{3,40}[.!]$"
 )
+
+
+def is_imperative(main: str) -> bool:
+    """True for a clause that begins with a verb known to give an order."""
+    return any(pattern.match(main) for pattern in (_STANDING_IMPERATIVE, _TASK_IMPERATIVE, _SHAPED))
 
 
 def is_wish_without_verb(main: str) -> bool:
@@ -145,10 +168,15 @@ def order_strength(main: str, *, conditional: bool) -> int:
         return (
             LIKELY if _MODAL_SHAPE.search(main) or main.startswith(("no ", "only ", "never ", "always ")) else POSSIBLE
         )
-    if _TASK_IMPERATIVE.match(main) and (conditional or _QUALIFIER.search(main) or _SHAPED.match(main)):
-        return LIKELY
+    if _ONE_THING.match(main) and not conditional:
+        return LIKELY if _GENERAL.search(main) else NONE
     if _SHAPED.match(main):
         return LIKELY
+    if _TASK_IMPERATIVE.match(main) and not _LETS.match(main):
+        if conditional or _FIRM_QUALIFIER.search(main) or _SOFT_QUALIFIER.search(main):
+            return LIKELY
+        has_order = _GENERIC_QUALIFIER.search(main) and not _FINITE.search(main) and not _NOT_IMPERATIVE.match(main)
+        return POSSIBLE if has_order else NONE
     return NONE if _NOT_IMPERATIVE.match(main) else _general_strength(main)
 
 
@@ -156,8 +184,8 @@ def _general_strength(main: str) -> int:
     """The strength of an order with a verb in no table, or of a wish without a verb."""
     if main.count(" ") > MAX_GENERAL_BLANKS:
         return NONE
-    if _VERBLESS.match(main):
+    if _VERBLESS.match(main) or (_ANSWERS.match(main) and not _FINITE.search(main)):
         return LIKELY
-    if _QUALIFIER.search(main):
+    if _FIRM_QUALIFIER.search(main):
         return POSSIBLE if _FINITE.search(main) else LIKELY
-    return POSSIBLE if _GENERIC_QUALIFIER.search(main) and not _FINITE.search(main) else NONE
+    return NONE

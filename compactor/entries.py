@@ -93,7 +93,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     def decode(self) -> tuple[EntryBody, list[str]]:
         """The typed fields, and the names of those whose type was not what Pi writes (they count as missing)."""
         try:
-            body = _decode_body(self.source[self.start : self.end])
+            body = _decode_body(memoryview(self.source)[self.start : self.end])
             bad: list[str] = []
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             body, bad = self._decode_leniently()

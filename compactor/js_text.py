@@ -30,18 +30,24 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 def utf16_len(text: str) -> int:
     """Number of UTF-16 code units, JavaScript's `text.length`."""
-    # A string that takes less than four bytes a character has none beyond U+FFFF (PEP 393), which would be two units.
-    if text.isascii() or text.__sizeof__() < 4 * len(text):
-        return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text) if _is_narrow(text) else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _is_narrow(text: str) -> bool:
+    """True only when every character is one UTF-16 unit, found without a look at the characters.
+
+    A string that takes less than four bytes a character has none beyond U+FFFF (PEP 393).
+    """
+    return text.isascii() or text.__sizeof__() < 4 * len(text)
 
 
 def utf16_head(text: str, max_units: int) -> str:
     """The longest start of `text` within `max_units` UTF-16 units that does not split a surrogate pair."""
     if len(text) <= max_units and utf16_len(text) <= max_units:
         return text
-    if text.isascii():
-        return text[:max_units]
+    if _is_narrow(text):
+        splits = max_units > 0 and _SURROGATE_PAIR.match(text, max_units - 1)  # two lone halves side by side
+        return text[: max_units - 1] if splits else text[:max_units]
     units = text[: max_units + 1].encode("utf-16-le", "surrogatepass")
     end = max_units - 1 if _splits_pair(units, max_units) else max_units
     return units[: 2 * end].decode("utf-16-le", "surrogatepass")
@@ -214,9 +220,10 @@ def _is_array_index(key: str) -> bool:
 
 
 def _json_string(text: str) -> str:
-    quoted = _quote(text)
-    if quoted.isascii() or not _SURROGATE.search(quoted):
-        return quoted
+    try:
+        return _encode(text).decode()
+    except UnicodeEncodeError:  # a surrogate: joined where it is half of a pair, else escaped
+        quoted = _quote(text)
     joined = _SURROGATE_PAIR.sub(lambda m: m.group().encode("utf-16-le", "surrogatepass").decode("utf-16-le"), quoted)
     return _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", joined)
 

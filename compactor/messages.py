@@ -118,7 +118,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         """The text blocks joined; images, thinking and tool calls are left out."""
         if isinstance(self.content, str):
             return self.content
-        return separator.join(block.text or "" for block in self.content or () if block.type == "text")
+        return separator.join([block.text or "" for block in self.content or () if block.type == "text"])
 
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -34,6 +34,8 @@ class ModelRequest:
     """For each of `messages` the id of the session entry that it comes from."""
     previous_summary: str | None = None
     """For clients that need no model; already inside `instructions`."""
+    rules: tuple[str, ...] = ()
+    """The user's rules in the kept tail, for clients that need no model; already inside `instructions`."""
     focus: str | None = None
     """Extra focus asked for by the user; already inside `instructions`."""
     input_tokens: int = 0

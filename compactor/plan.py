@@ -25,6 +25,7 @@ from compactor.entries import Entry
 from compactor.entry_measure import EntryMeasure
 from compactor.file_ops import FileLists, file_lists, lists_of_details
 from compactor.measure import Measured
+from compactor.pairs import parting_cuts, parts_pair
 from compactor.settings import CompactionSettings
 from compactor.tokens import ContextTokens
 from compactor.wording import amount, shown_id
@@ -97,6 +98,11 @@ class CompactionPlan:
     def history(self) -> range:
         """Context entries of the turns before the cut."""
         return range(self.range_start, self.cut.index if self.cut.turn_start is None else self.cut.turn_start)
+
+    @property
+    def kept(self) -> range:
+        """Context entries of the kept tail."""
+        return range(self.cut.index, len(self.measured.measures))
 
     @property
     def turn_prefix(self) -> range:
@@ -251,42 +257,14 @@ def _first_permitted(measured: Measured, start: int, crossing: int | None) -> in
 def _between_pairs(measured: Measured, start: int, first: int) -> int:
     """The nearest permitted entry, back first, before which no call waits for a result at or after it."""
     measures = measured.measures
-    if not _parts_any(measures, start, first):
+    if not parts_pair(measures, start, first):
         return first
-    parts = _parts_a_pair(measures, start)
+    parts = parting_cuts(measures, start)
     whole = [n for n in range(start, len(measures)) if not parts[n] and _gives(measured, n, CUT_ROLES)]
     back = next((n for n in reversed(whole) if n <= first), start)
     if _plain_messages(measures[start:back]):
         return back
     return next((n for n in whole if n >= first), back)
-
-
-def _parts_any(measures: Sequence[EntryMeasure], start: int, cut: int) -> bool:
-    """True when a result at or after the cut has its call before it; a look at the kept tail is mostly enough."""
-    made: set[str] = set()
-    waiting: set[str] = set()
-    for measure in measures[cut:]:
-        waiting.update(result for result in measure.results if result not in made)
-        made.update(measure.calls)
-    return bool(waiting) and any(not waiting.isdisjoint(measure.calls) for measure in measures[start:cut])
-
-
-def _parts_a_pair(measures: Sequence[EntryMeasure], start: int) -> bytearray:
-    """For each entry whether a cut right before it would part a call from its result."""
-    made: dict[str, int] = {}
-    delta = [0] * (len(measures) + 1)
-    for n in range(start, len(measures)):
-        for result in measures[n].results:
-            if (call := made.get(result)) is not None:
-                delta[call + 1] += 1
-                delta[n + 1] -= 1
-        for call_id in measures[n].calls:
-            made[call_id] = n
-    parts, open_pairs = bytearray(len(measures)), 0
-    for n in range(len(measures)):
-        open_pairs += delta[n]
-        parts[n] = open_pairs > 0
-    return parts
 
 
 def _only_omitted_attempt_follows(measured: Measured, cut: int) -> bool:

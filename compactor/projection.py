@@ -40,7 +40,8 @@ class ProjectedEntry(msgspec.Struct, frozen=True, gc=False):
         if self.is_silent:
             return [], []
         body, problems = self.entry.decode()
-        return edited(entry_messages(self.entry, body, exact=self.exact), self.edit), problems
+        messages = entry_messages(self.entry, body, exact=self.exact)
+        return messages if self.edit is None else edited(messages, self.edit), problems
 
     def intrinsic_messages(self) -> list[Message]:
         """The messages of the entry as if there were no context_edit."""
@@ -78,9 +79,11 @@ def project(branch: Branch, *, exact: bool = False) -> Projection:
     context = context_entries(branch.entries)
     edits = {e.body.target_id: e for e in context if e.type == "context_edit"}
     projected = [
-        ProjectedEntry(entry, edits.get(entry.id), entry.type == "compaction" and n > 0, exact)
-        for n, entry in enumerate(context)
+        ProjectedEntry(entry, edits.get(entry.id) if edits else None, entry.type == "compaction", exact)
+        for entry in context
     ]
+    if projected:
+        projected[0] = msgspec.structs.replace(projected[0], is_silent=False)
     resets = (n for n in range(len(branch.entries) - 1, -1, -1) if branch.entries[n].type in RESETTING_TYPES)
     return Projection(entries=projected, branch=branch, newest_reset=next(resets, -1))
 
@@ -121,12 +124,12 @@ def entry_messages(entry: Entry, body: EntryBody, *, exact: bool) -> list[Messag
     return []
 
 
-def edited(messages: list[Message], edit: Entry | None) -> list[Message]:
+def edited(messages: list[Message], edit: Entry) -> list[Message]:
     """The messages after a context_edit: none if it omits them, else with the new content.
 
     An edit that says neither (Pi fails on it) changes nothing.
     """
-    replacement = msgspec.UNSET if edit is None else edit.body.replacement
+    replacement = edit.body.replacement
     if replacement is msgspec.UNSET:
         return messages
     if replacement is None:

@@ -8,7 +8,6 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from compactor.constraint_orders import LIKELY
 from compactor.constraints import Constraint, find_constraints
 from compactor.entries import SessionWarning
 from compactor.errors import ReplyRejected, SettingsError
@@ -70,6 +69,8 @@ class Told:
     """What the user speaks."""
     previous: str | None = None
     """The previous summary."""
+    rules: tuple[str, ...] = ()
+    """Rules of the user from what is kept word for word, to be listed with the others."""
     step: Literal["part", "merge"] | None = None
     """Set where the conversation is told in parts."""
     part: int = 0
@@ -175,7 +176,7 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
             previous_summary=previous if options.exact or previous is None else neutralise(previous),
             focus=options.focus,
             language=told.language,
-            user_constraints=() if options.exact else tuple(c.text for c in user_rules(told.messages)),
+            user_constraints=() if options.exact else (*told.rules, *(c.text for c in user_rules(told.messages))),
             part=told.part,
             part_count=told.part_count,
             whole=told.whole,
@@ -190,6 +191,7 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
         messages=tuple(told.messages),
         entry_ids=tuple(told.ids),
         previous_summary=previous,
+        rules=told.rules,
         focus=options.focus,
         input_tokens=size_tokens(assembled.context + assembled.instructions),
     )
@@ -197,8 +199,8 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
 
 
 def user_rules(messages: Sequence[Message]) -> list[Constraint]:
-    """What is surely or likely a lasting rule of the user, and was not lifted or changed later."""
-    return [c for c in find_constraints(messages) if c.changed_by is None and c.strength >= LIKELY]
+    """The rules of the user that hold: those that were not lifted or changed later."""
+    return [c for c in find_constraints(messages) if c.changed_by is None]
 
 
 _LABELS: dict[RequestKind, str] = {

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from compactor.entries import load_json
 from compactor.errors import SessionError
 from compactor.settings import session_dir_setting
 from compactor.settings_file import agent_dir, expand_home, read_settings
@@ -170,6 +169,8 @@ def _newest_first(folder: str) -> list[str]:
 
 def _header(path: str) -> dict[str, Any] | None:
     """The header: the first JSON value in the file, if it is a session's. None for other files."""
+    from compactor.entries import load_json  # not needed for a path, whose file can be read before this is imported
+
     left = MAX_HEADER_BYTES
     try:
         with open(path, "rb", buffering=4096) as file:

@@ -42,6 +42,8 @@ class SummarySource:
     previous_summary: str | None = None
     earlier: Sequence[Message] = ()
     """The user's messages that the previous summary stands for, to tell which of its constraints are the user's."""
+    tail: Sequence[Message] = ()
+    """The user's messages in the kept tail: their rules are listed with the others, so that all are in one place."""
     files: FileLists = field(default_factory=FileLists)
     whole: SectionSet = "history"
     """`history`, or `branch` for the summary of an abandoned branch."""
@@ -80,6 +82,7 @@ def summarize(source: SummarySource, options: SummaryOptions) -> Generator[Model
             whole=source.whole,
             language=language,
             previous=previous or None,
+            rules=() if options.exact or not options.pins else tuple(c.text for c in user_rules(source.tail)),
         )
         text = yield from ask(told, options, tally)
         _note_sections(text, source.whole, options, tally)
@@ -111,15 +114,15 @@ def _note_sections(text: str, expected: SectionSet, options: SummaryOptions, tal
 def _lost_constraints(source: SummarySource, text: str, prefix: str, options: SummaryOptions) -> list[str]:
     """Constraints of the user that the summary lost: those just summarized, and those that the previous one kept.
 
-    One stated in a split turn must stand among the constraints too, for the turn's own part has no such section. One
-    that the user later lifted or changed is not brought back.
+    One stated in a split turn or in the kept tail must stand among the constraints too, so that all are in one place.
+    One that the user later lifted or changed is not brought back.
     """
     if options.exact or not options.pins:
         return []
     before, history = len(source.earlier), len(source.earlier) + len(source.history)
-    stated = user_rules([*source.earlier, *source.history, *source.prefix])
+    stated = user_rules([*source.earlier, *source.history, *source.prefix, *source.tail])
     dropped = missing_constraints([c for c in stated if c.message < before], source.previous_summary or "")
     told = missing_constraints([c for c in stated if c.message < history and c not in dropped], text + prefix)
     section = parse_summary(text).body(CONSTRAINTS) or ""
-    in_turn = missing_constraints([c for c in stated if c.message >= history], section)
-    return [neutralise(" ".join(c.text.split())) for c in (*told, *in_turn)]
+    later = missing_constraints([c for c in stated if c.message >= history], section)
+    return [neutralise(" ".join(c.text.split())) for c in (*told, *later)]

@@ -5,7 +5,6 @@ that never got a result says so, so that a summary does not take a request for a
 convertToLlm, utils.js serializeConversation; the frames and labels are wire constants, needed byte for byte.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -71,22 +70,34 @@ def paragraphs(messages: Iterable[Message]) -> Iterator[str]:
             yield from _paragraphs_of(message)
 
 
-def _paragraphs_of(message: Message) -> Iterator[str]:
-    if message.role == "user":
-        if text := message.text(""):
-            yield f"[User]: {text}"
-    elif message.role == "assistant":
-        if any(block.type == "text" for block in message.blocks):
-            yield f"[Assistant]: {message.text()}"
-        if calls := message.tool_calls:
-            yield "[Assistant tool calls]: " + "; ".join(map(_call_text, calls))
-    elif message.role == "toolResult" and (text := message.text("")):
-        yield f"[Tool result]: {cut_result(text)}"
+def _paragraphs_of(message: Message) -> list[str]:
+    if message.role == "toolResult":
+        text = message.text("")
+        return [f"[Tool result]: {cut_result(text)}"] if text else []
+    if message.role == "assistant":
+        return _assistant_paragraphs(message.blocks)
+    text = message.text("") if message.role == "user" else ""
+    return [f"[User]: {text}"] if text else []
+
+
+def _assistant_paragraphs(blocks: list[Block]) -> list[str]:
+    texts: list[str] = []
+    calls: list[str] = []
+    for block in blocks:
+        if block.type == "text":
+            texts.append(block.text or "")
+        elif block.type == "toolCall":
+            calls.append(_call_text(block))
+    found = ["[Assistant]: " + "\n".join(texts)] if texts else []
+    if calls:
+        found.append("[Assistant tool calls]: " + "; ".join(calls))
+    return found
 
 
 def _call_text(call: Block) -> str:
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    return f"{call.name or ''}({', '.join(f'{k}={json_text(v)}' for k, v in ordered_items(arguments))})"
+    parts = [f"{name}={json_text(value)}" for name, value in ordered_items(arguments)]
+    return f"{call.name or ''}({', '.join(parts)})"
 
 
 def cut_result(text: str) -> str:
@@ -133,27 +144,28 @@ class TranscriptSize:
 
 def transcript_size(messages: Iterable[Message]) -> TranscriptSize:
     """Length and hash of `transcript(messages)`, made without holding the text."""
-    digest = hashlib.sha256()
+    from hashlib import sha256  # takes longer to import than a small session takes to plan
+
+    digest = sha256()
     chars = 0
-    for text in _pieces(paragraphs(messages)):
-        chars += utf16_len(text)
-        digest.update(utf8(text))
+    held: list[bytes] = []
+    held_bytes, lead = 0, b""
+    # Paragraph by paragraph, since one character beyond ASCII makes the encoding of all that it is joined to slow.
+    for text in paragraphs(messages):
+        written = utf8(text)
+        chars += len(text) if len(written) == len(text) else utf16_len(text)
+        chars += len(SEPARATOR) if held or lead else 0
+        held.append(written)
+        held_bytes += len(written)
+        if held_bytes >= PIECE_BYTES:
+            digest.update(lead + _SEPARATOR_BYTES.join(held))
+            held, held_bytes, lead = [], 0, _SEPARATOR_BYTES
+    if held:
+        digest.update(lead + _SEPARATOR_BYTES.join(held))
     return TranscriptSize(chars=chars, sha256=digest.hexdigest())
 
 
-PIECE_CHARS = 1 << 18
+PIECE_BYTES = 1 << 18
 """Paragraphs are hashed in pieces of about this size: few calls, and little memory."""
 
-
-def _pieces(texts: Iterable[str]) -> Iterator[str]:
-    """The joined paragraphs in pieces that begin with the separator, but for the first."""
-    held: list[str] = []
-    size, lead = 0, ""
-    for text in texts:
-        held.append(text)
-        size += len(text)
-        if size >= PIECE_CHARS:
-            yield lead + SEPARATOR.join(held)
-            held, size, lead = [], 0, SEPARATOR
-    if held:
-        yield lead + SEPARATOR.join(held)
+_SEPARATOR_BYTES = SEPARATOR.encode()

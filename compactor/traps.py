@@ -122,6 +122,8 @@ def _kept_tail(decision: Decision, plan: CompactionPlan) -> Iterator[SessionWarn
 
 def _parted_calls(decision: Decision, plan: CompactionPlan) -> list[int]:
     """Kept tool results whose call is summarized; only the exact mode of planning leaves any."""
+    if not decision.exact:
+        return []
     measures = decision.measured.measures
     summarized = {call for n in range(plan.range_start, plan.cut.index) for call in measures[n].calls}
     kept = {call for n in decision.tail for call in measures[n].calls}
@@ -145,9 +147,10 @@ def _huge_message(decision: Decision) -> Iterator[SessionWarning]:
 
 def _undercounted(decision: Decision) -> Iterator[SessionWarning]:
     """Text in scripts with about one token a character, which a quarter token a character undercounts."""
-    if decision.counter_name != PiCounter.name:
+    measures = decision.measured.measures
+    if decision.counter_name != PiCounter.name or not any(m.wide_chars for m in measures):
         return
-    spans = [("the messages of the context", range(len(decision.measured.measures)))]
+    spans = [("the messages of the context", range(len(measures)))]
     if isinstance(decision.plan, CompactionPlan):
         spans.append(("the kept tail", decision.tail))
     sizes = [(what, decision.tokens(span), _likely_tokens(decision, span)) for what, span in spans]

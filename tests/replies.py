@@ -34,7 +34,9 @@ Move crane 3.
 ## Critical Context
 - crane 3 weighs 40 t"""
 
-PREFIX_REPLY = "## Original Request\nMove it.\n\n## Progress So Far\n- looked\n\n## Context Needed to Continue\n- berth 14"
+PREFIX_REPLY = (
+    "## Original Request\nMove it.\n\n## Progress So Far\n- looked\n\n## Context Needed to Continue\n- berth 14"
+)
 
 
 def options(**changes: object) -> SummaryOptions:

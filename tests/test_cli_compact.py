@@ -113,6 +113,32 @@ def test_a_scripted_reply_becomes_the_summary_with_its_usage(session: Path, tmp_
     assert (result["usage"]["input"], result["usage"]["output"], result["usage"]["totalTokens"]) == (10, 5, 15)
 
 
+@pytest.mark.parametrize(
+    ("client", "option", "told"),
+    [
+        ("extractive", "--model", True),
+        ("extractive", "--base-url", True),
+        ("extractive", "--command", True),
+        ("extractive", "--script", True),
+        ("extractive", "--model-path", True),
+        ("scripted", "--token-budget", True),
+        ("extractive", "--token-budget", False),
+        ("command", "--model", False),
+    ],
+)
+def test_an_option_that_the_client_does_not_read_is_told(
+    session: Path, tmp_path: Path, client: str, option: str, told: bool
+) -> None:
+    clients = {
+        "extractive": (),
+        "scripted": scripted(tmp_path, WHOLE_REPLY),
+        "command": program(tmp_path, "print('## Goal\\nMove crane 3.')"),
+    }
+    done = run("compact", session, *KEEP, *clients[client], option, "900")
+    assert done.code == 0
+    assert (f"note: {option} has no effect with the client {client}" in done.err) == told
+
+
 def test_write_appends_one_line_that_says_what_the_event_says(session: Path, tmp_path: Path) -> None:
     before = session.read_bytes()
     done = run("compact", session, *KEEP, "--json", "--write", *scripted(tmp_path, assistant(text(WHOLE_REPLY))))

@@ -13,7 +13,7 @@ from replies import PREFIX_REPLY, WHOLE_REPLY, options
 from strategies import sessions
 
 from compactor.branch import active_branch, find_leaf
-from compactor.engine import Compacted, Effects, compact, summary_source, write_problem
+from compactor.engine import Compacted, Effects, compact, summary_source
 from compactor.errors import ModelAborted, ModelError, SessionChanged
 from compactor.events import EntryStamp, Event, Reason, json_line
 from compactor.formats.pi import parse_session
@@ -32,6 +32,7 @@ from compactor.plan import CompactionPlan, Skip
 from compactor.planned import Planned, plan_branch
 from compactor.settings import CompactionSettings
 from compactor.tokens import PiCounter
+from compactor.writable import write_problem
 
 STAMP = EntryStamp(id="c0ffee01", timestamp="2026-03-01T12:00:00.000Z", milliseconds=1772366400000)
 REASONS: tuple[Reason, ...] = ("manual", "threshold", "overflow")
@@ -467,3 +468,26 @@ def test_entry_is_refused_where_the_id_of_its_leaf_would_mean_a_later_entry(leaf
     problem = write_problem(planned(doubled_ids_session(), keep=60, leaf=leaf))
     assert (problem is not None) == refused
     assert not refused or "found '00000005' on line 6 and again on line 10" in (problem or "")
+
+
+RULE = "Never move a crane while the wind is above 40 km/h."
+
+
+def test_rule_in_the_kept_tail_is_listed_with_the_others_where_there_is_room() -> None:
+    builder = long_session(turns=12)
+    builder.user(f"Next one. {RULE}")
+    builder.assistant("Fine.")
+    assert [m.text() for m in summary_source(cut_of(planned(builder, keep=20))).tail] == [f"Next one. {RULE}"]
+
+
+def test_rule_in_the_kept_tail_is_left_there_where_the_summary_must_be_small() -> None:
+    builder = SessionBuilder()
+    builder.user("Hello there, crane driver. " * 3)
+    builder.assistant("Hello.")
+    builder.user(f"Next one. {RULE}")
+    assert summary_source(cut_of(planned(builder, keep=1))).tail == []
+
+
+def cut_of(decided: Planned) -> CompactionPlan:
+    assert isinstance(decided.plan, CompactionPlan)
+    return decided.plan

@@ -103,7 +103,11 @@ def test_the_counter_that_made_the_estimates_is_named() -> None:
         ([*TURN, *TURN, *TURN], 100, "4 messages with 200 tokens by the pi counter (all of history)."),
         ([*TURN, *TURN], 50, "3 messages with 150 tokens by the pi counter (2 of history and 1 of a turn prefix)."),
         (TURN, 50, "1 message with 50 tokens by the pi counter (all of a turn prefix)."),
-        ([message("system", words(70)), *TURN], 50, "1 message with 50 tokens by the pi counter (all of a turn prefix)."),
+        (
+            [message("system", words(70)), *TURN],
+            50,
+            "1 message with 50 tokens by the pi counter (all of a turn prefix).",
+        ),
     ],
 )
 def test_what_is_summarized_is_counted_without_system_messages(rows: Sequence[Row], keep: int, parts: str) -> None:

@@ -199,7 +199,9 @@ def test_pins_are_in_the_text_and_nothing_is_lost(text: str, pins: list[str]) ->
     assert kept - none_items <= {line.strip() for line in made.splitlines()}
 
 
-@pytest.mark.parametrize("piece", ["\n", "## Goal\n", "#", "## a  ", "<read-files>\n", "</read-files>\n", " \n", "###### x\n"])
+@pytest.mark.parametrize(
+    "piece", ["\n", "## Goal\n", "#", "## a  ", "<read-files>\n", "</read-files>\n", " \n", "###### x\n"]
+)
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     """400 kB take well under a second; a square of that would take minutes."""
     text = piece * (400_000 // len(piece))

@@ -14,7 +14,7 @@ from strategies import any_character, sessions
 from compactor.js_text import utf8, utf16_len
 from compactor.messages import Block, Message
 from compactor.transcript import (
-    PIECE_CHARS,
+    PIECE_BYTES,
     cut_result,
     model_message,
     shell_text,
@@ -212,7 +212,7 @@ def test_the_size_is_that_of_the_whole_text(builder: SessionBuilder, exact: bool
     assert size.sha256 == hashlib.sha256(utf8(whole)).hexdigest()
 
 
-@pytest.mark.parametrize("sizes", [(PIECE_CHARS,), (PIECE_CHARS, 1), (1, PIECE_CHARS, 5, 5, PIECE_CHARS, PIECE_CHARS)])
+@pytest.mark.parametrize("sizes", [(PIECE_BYTES,), (PIECE_BYTES, 1), (1, PIECE_BYTES, 5, 5, PIECE_BYTES, PIECE_BYTES)])
 def test_the_size_of_a_long_text_is_found_in_pieces(sizes: Sequence[int]) -> None:
     messages = [message("user", content="é" * size) for size in sizes]
     whole = transcript(messages)

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 CLIENTS = ("extractive", "scripted", "replay", "command", "openai", "anthropic", "local")
 REASONS = ("manual", "threshold", "overflow")
 
+USED_BY = {
+    "model": ("command", "replay", "openai", "anthropic"),
+    "base_url": ("openai", "anthropic"),
+    "command_line": ("command",),
+    "script": ("scripted",),
+    "model_path": ("local",),
+    "token_budget": ("extractive",),
+}
+"""The clients that read an option; the others do without it."""
+
 
 def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     """The value of an option, unless it is infinite or no number.
@@ -88,5 +98,17 @@ def compact(**options: Any) -> None:
         raise click.UsageError(f"--auto has the reason threshold; --reason {options['reason']} does not go with it.")
     if options["summarizer_window"] and options["client"] == "extractive":
         raise click.UsageError("--summarizer-window is for clients with a model; extractive reads the session itself.")
+    _tell_unused(options)
     reason: Reason = options.pop("reason") or ("threshold" if options["auto"] else "manual")
     raise SystemExit(run(SessionOptions(**common), CompactOptions(reason=reason, **options)))
+
+
+def _tell_unused(options: dict[str, Any]) -> None:
+    """A note for each option that the chosen client does not read, for it was hardly meant so."""
+    from compactor.cli.terminal import say
+
+    for name, clients in USED_BY.items():
+        if options[name] is not None and options["client"] not in clients:
+            flag = "--" + name.removesuffix("_line").replace("_", "-")
+            known = " or ".join(f"--client {client}" for client in clients)
+            say(f"note: {flag} has no effect with the client {options['client']}; it goes with {known}")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactor.cli.inputs import SessionOptions, planned
+from compactor.cli.inputs import SessionOptions, open_session, planned
 from compactor.cli.terminal import say, write_json, write_text
 from compactor.clients import ClientOptions, make_client
-from compactor.engine import Compacted, Effects, compact, write_problem
+from compactor.engine import Compacted, Effects, compact
 from compactor.errors import SessionError
 from compactor.events import CompactionResult, EntryStamp, Event, Reason, json_line
 from compactor.model import ModelClient, Notice, RetryScheduled, Streamed
@@ -23,6 +23,7 @@ from compactor.planned import Planned
 from compactor.prompt_file import load_prompts
 from compactor.requests import SummaryOptions
 from compactor.wording import amount
+from compactor.writable import write_problem
 
 if TYPE_CHECKING:
     from compactor.entries import SessionWarning
@@ -65,7 +66,7 @@ class CompactOptions:
 
 def run(common: SessionOptions, options: CompactOptions) -> int:
     """Runs the command; gives the exit code."""
-    decided, warnings = planned(common)
+    decided, warnings = planned(open_session(common))
     if options.write or options.output is not None:
         _refuse_if_unwritable(decided)
     if options.auto and not decided.triggers:

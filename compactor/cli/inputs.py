@@ -54,13 +54,23 @@ def session_options(command: F) -> F:
     return command
 
 
-def read(options: SessionOptions) -> "Session":
-    """The session that the options name."""
-    from compactor.session_file import read_session
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A session file that is being read, for the options that name it."""
+
+    options: SessionOptions
+    path: str
+    wait: Callable[[], bytes]
+    """Gives the bytes, once."""
+
+
+def open_session(options: SessionOptions) -> Opened:
+    """The session file that the options name; it is read while the caller imports what comes next."""
+    from compactor.bytes_file import start_reading
     from compactor.sessions_file import find_session
 
     path = find_session(options.session, cwd=os.getcwd(), env=os.environ, session_dir=options.session_dir)
-    return read_session(path, exact=options.exact_pi, with_estimates=options.counter == "pi")
+    return Opened(options=options, path=path, wait=start_reading(path))
 
 
 def counter_named(name: str) -> "Counter":
@@ -74,13 +84,17 @@ def counter_named(name: str) -> "Counter":
     return TokenizerCounter(name=name, count=text_counter("cl100k_base" if name == "cl100k" else "o200k_base"))
 
 
-def planned(options: SessionOptions) -> tuple["Planned", list["SessionWarning"]]:
-    """The plan for the session that the options name, and warnings about its settings."""
+def planned(opened: Opened) -> tuple["Planned", list["SessionWarning"]]:
+    """The plan for the session that was opened, and warnings about its settings."""
     from compactor.branch import active_branch, find_leaf
+    from compactor.formats.pi import parse_session
     from compactor.planned import plan_branch
     from compactor.projection import session_model
 
-    session = read(options)
+    options = opened.options
+    session = parse_session(
+        opened.wait(), path=opened.path, exact=options.exact_pi, with_estimates=options.counter == "pi"
+    )
     branch = active_branch(session, find_leaf(session, options.leaf))
     settings, warnings = settings_for(options, session, session_model(branch))
     counter = counter_named(options.counter)

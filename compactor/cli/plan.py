@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from compactor.cli.inputs import SessionOptions, session_options
+from compactor.cli.inputs import SessionOptions, open_session, planned, session_options
 
 
 @click.command()
@@ -16,14 +16,15 @@ def plan(as_json: bool, **options: Any) -> None:
 
     Reads only; no model is asked.
     """
-    from compactor.cli.inputs import planned
+    opened = open_session(SessionOptions(**options))
+    # The file is read in the meantime.
     from compactor.cli.plan_report import plan_text
     from compactor.cli.terminal import write_json, write_text
     from compactor.explain import explain
     from compactor.js_text import json_text, utf8
     from compactor.views.plan import plan_json
 
-    decided, warnings = planned(SessionOptions(**options))
+    decided, warnings = planned(opened)
     explanation = explain(decided)
     if as_json:
         write_json(utf8(json_text(plan_json(decided, explanation, warnings))))

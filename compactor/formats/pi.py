@@ -6,7 +6,6 @@ are not one whole JSON object are salvaged with a warning each. `exact=True` rea
 migrateSessionEntries; docs/session-format.md.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +38,7 @@ def parse_session(data: bytes, *, path: str = "<memory>", exact: bool = False, w
     real = [row for row in found.rows if row is not None]
     header = _header(real, path, data)
     version = _version(header)
-    entries = _entries(found, version, header.id, exact)
+    entries = _entries(found, real, version, header.id, exact)
     if exact:
         links = link_parents_as_pi(entries)
     elif version < 2:
@@ -94,9 +93,8 @@ def _version(header: SessionHeader) -> int:
     return max(1, int(version)) if version == version and abs(version) < 2**31 else CURRENT_VERSION
 
 
-def _entries(found: Rows, version: int, session_id: str, exact: bool) -> list[Entry]:
+def _entries(found: Rows, rows: list[Entry], version: int, session_id: str, exact: bool) -> list[Entry]:
     """The entries after the header, migrated to version 3 in memory."""
-    rows = [row for row in found.rows if row is not None]
     body = [row for row in rows if row.type != "session"]
     if not exact:
         for extra in [row for row in rows[1:] if row.type == "session"]:
@@ -178,8 +176,10 @@ def _first_kept_patch(found: Rows, row: Entry, ids: Mapping[int, str], exact: bo
 
 def made_id(session_id: str, line: int, taken: set[str]) -> str:
     """Eight hex digits made from the session id and the line, unique among `taken`, the same on every reading."""
+    from hashlib import sha256  # only files without ids need it
+
     salt = 0
-    while (made := hashlib.sha256(utf8(f"{session_id}\n{line}\n{salt}")).hexdigest()[:8]) in taken:
+    while (made := sha256(utf8(f"{session_id}\n{line}\n{salt}")).hexdigest()[:8]) in taken:
         salt += 1
     taken.add(made)
     return made

@@ -6,7 +6,9 @@ measured in the same pass and not decoded again. Lines that are not one whole JS
 (`damaged_lines.py`).
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 import msgspec
@@ -40,6 +42,7 @@ class _WholeRow(EntryBody, frozen=True, gc=False, kw_only=True, rename="camel"):
 
 _decode_index = msgspec.json.Decoder(_IndexRow).decode
 _decode_whole = msgspec.json.Decoder(_WholeRow).decode
+_Decoder = Callable[[memoryview], _IndexRow | _WholeRow]
 _REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 ESTIMATED_ROLES = frozenset({"user", "assistant", "toolResult"})
@@ -73,13 +76,14 @@ def scan(data: bytes, exact: bool, with_estimates: bool) -> Rows:
     view = memoryview(data)
     ends = _line_ends(data)
     first_whole = _after_compactions(data, ends) if with_estimates else len(ends)
+    decoders: Iterator[_Decoder] = chain(repeat(_decode_index, first_whole), repeat(_decode_whole))
     start = 0
-    for n, end in enumerate(ends):
+    for number, (end, decode) in enumerate(zip(ends, decoders, strict=False), 1):
         if end > start:
             try:
-                row = (_decode_index if n < first_whole else _decode_whole)(view[start:end])
+                row = decode(view[start:end])
             except _REFUSED:
-                _refused_line(data[start:end], n + 1, found, exact)
+                _refused_line(data[start:end], number, found, exact)
                 found.torn_tail = end == len(data) and rows[-1:] == [None]
             else:
                 role, estimate, message = "", None, row.message
@@ -90,7 +94,7 @@ def scan(data: bytes, exact: bool, with_estimates: bool) -> Rows:
                 stop = end - 1 if data[end - 1] == 13 else end
                 at, entry_id = len(rows) - 1, row.id or ""
                 rows.append(
-                    entry_type(at, n + 1, row.type, entry_id, row.parent_id, role, data, start, stop, None, estimate)
+                    entry_type(at, number, row.type, entry_id, row.parent_id, role, data, start, stop, None, estimate)
                 )
         start = end + 1
     return found
@@ -111,10 +115,8 @@ def _line_ends(data: bytes) -> list[int]:
 
 def _after_compactions(data: bytes, ends: list[int]) -> int:
     """The first line after the newest compaction, 0 if there is none."""
-    for n in range(len(ends) - 1, 0, -1):
-        if data.startswith(_COMPACTION_HEAD, ends[n - 1] + 1):
-            return n + 1
-    return 0
+    newest = [n for n, end in enumerate(ends) if data.startswith(_COMPACTION_HEAD, end + 1)][-1:]
+    return newest[0] + 2 if newest else 0
 
 
 def _refused_line(line: bytes, number: int, found: Rows, exact: bool) -> None:

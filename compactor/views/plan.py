@@ -116,7 +116,8 @@ def _cut_json(plan: CompactionPlan) -> dict[str, Any]:
 
 def _messages(plan: CompactionPlan, span: Iterable[int]) -> Iterator[Message]:
     """The messages of context entries, one entry at a time, without system messages."""
+    entries = plan.measured.projection.entries
     for n in span:
-        for message in plan.measured.projection.entries[n].messages():
+        for message in entries[n].messages():
             if message.role != "system":
                 yield message
