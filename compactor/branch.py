@@ -58,9 +58,12 @@ def link_parents(entries: Sequence[Entry], ghosts: Mapping[str, str | None]) -> 
     parents: list[int | None] = [None] * len(entries)
     seen: dict[str, int] = {}
     unresolved: list[int] = []
+    previous: str | None = None
     for index, entry in enumerate(entries):
         parent_id, entry_id = entry.parent_id, entry.id
-        if parent_id is UNSET:
+        if parent_id and parent_id == previous:
+            parents[index] = index - 1
+        elif parent_id is UNSET:
             parents[index] = index - 1 if index else None
             text = f"line {entry.line}: the entry has no parentId; joined to the line before it"
             warnings.append(SessionWarning(code="missing_parent", message=text, line=entry.line, entry_id=entry_id))
@@ -71,6 +74,7 @@ def link_parents(entries: Sequence[Entry], ghosts: Mapping[str, str | None]) -> 
         if entry_id in seen:
             warnings.append(_duplicate(entry, entries[seen[entry_id]]))
         seen[entry_id] = index
+        previous = entry_id
     for index in unresolved:
         parents[index] = _resolve(entries[index], entries, seen, ghosts, warnings)
     _break_cycles(entries, parents, warnings)

@@ -5,6 +5,9 @@ Takes the main clause of a sentence in lower case; says whether it claims such a
 
 import re
 
+MAX_SEALED_CHARS = 80
+"""What "always." behind it makes a rule is a few words, not a story."""
+
 _COUNT = (
     r"(?:\d[\d,.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|fifty|a couple of|a handful of)"
     r"(?: (?:short|single|small|full))?"
@@ -18,7 +21,7 @@ _LIMIT = re.compile(
     rf" one) more|(?:will|would|should) (?:do|suffice)|(?:is|are) (?:enough|plenty|sufficient|the (?:limit|max\w*|cap)))"
     rf"|\b(?:is|are) limited to \S|\bthat(?:'s| is|'ll be| will be| would be) (?:enough|plenty|sufficient)\b"
     r"|\b(?:is|are|be) (?:the|my|our) (?:hard |upper |absolute |whole )?(?:limit|maximum|cap|ceiling|budget)\b"
-    r"|\b(?:budget|limit|cap|quota|allowance|maximum|ceiling) (?:here |there )?(?:is|stays at|of) (?:\S+ )?\S*\d"
+    r"|\b(?:budget|limit|cap|quota|allowance|maximum|ceiling) (?:here |there |(?:for|on|of) (?:\S+ ){1,3})?(?:is|stays at|of) (?:\S+ )?\S*\d"
     r"|\b(?:anything|everything|more than|any more) (?:\S+ ){1,6}?(?:is|are|would be) (?:way |far )?too (?:much|long|many"
     r"|big|large|verbose)\b"
     r"|\b(?:nothing|no \w+|none) (?:bigger|larger|longer|newer|older|wider|deeper|more) than\b"
@@ -65,6 +68,8 @@ _TASTE = re.compile(
     r"|unwelcome|appreciated|not my thing|not for me|my preference|best left|better left)\b"
     r"|\b(?:useless|no use|no good|worthless) (?:to|for) (?:me|us)\b"
     r"|\b(?:is|are) what (?:i|we)(?:'d| would|'ll)? (?:want|like|expect|prefer|use|go with|stick)\b"
+    r"|\b(?:'d|would) be (?:\w+ ){0,2}\w+ if (?:the|your|all|every|each|no|nothing|nobody|commits?|answers?|repl\w+)\b.*"
+    r"\b(?:were|stayed|remained|had|used|didn't|kept|could (?:be|stay)|started|ended|went|came)\b"
     r"|\bgo(?:es)? without saying\b|\bno-no\b|\bdeal[- ]?breaker\b|\b(?:is|are) not ok(?:ay)? (?:to|for)\b"
     r"|\b(?:awkward|embarrassing|bad|terrible|disaster|trouble|unfortunate|a shame|a problem|annoyed|upset) if\b.*"
     r"\b(?:ended up|leaked?|got out|appeared|showed up|went out|found out|were to)\b"
@@ -75,9 +80,20 @@ _WHATEVER = re.compile(
     r" need (?:to|for you to) (?!worry|panic|apologi[sz]e for)"
     r"|\bmake it a (?:rule|habit|point|policy)\b"
 )
-_PAIR = re.compile(r"^(?:one|1) [\w-]+(?: [\w-]+)?(?: ?[,=:]| per| equals| is| means)? (?:one|1) [\w-]+(?: [\w-]+)?[.!]*$")
+_PAIR = re.compile(
+    r"^(?:one|1) [\w-]+(?: [\w-]+)?(?: ?[,=:]| per| equals| is| means)? (?:one|1) [\w-]+(?: [\w-]+)?[.!]*$"
+)
 
-_ALL = (_LIMIT, _WHOSE, _ONLY, _AS_IT_IS, _TASTE, _WHATEVER, _PAIR)
+_OVER = re.compile(
+    r"^(?:[\w.+#/-]+ ){1,2}(?:not|over|>+|instead of|rather than|never) (?!found|working|sure|yet|here|there|good|available"
+    r"|supported|installed|set|implemented|\w+ed\b|\w+ing\b|a\b|the\b|in\b|so\b|it\b)[\w.+#/-]+(?: [\w.+#/-]+)?[.!]*$"
+)
+_FRAGMENT = re.compile(
+    r"^(?:[\w'-]+ ){1,4}(?:before|after) (?:(?:every|each|any|the|a) )?(?:commit|push|merge|release|deploy|review|edit|change|step"
+    r"|pr|(?:committ|push|merg|releas|deploy)ing)s?[.!]*$"
+    r"|^(?:\d+|two|four|eight) ?-?(?:[\w-]+ )?(?:spaces?|tabs?|columns?|cols?|chars?|indent\w*|max|tops)(?: indent\w*| wide)?[.!]*$"
+)
+_ALL = (_FRAGMENT, _OVER, _LIMIT, _WHOSE, _ONLY, _AS_IT_IS, _TASTE, _WHATEVER, _PAIR)
 
 
 def claims_rule(main: str) -> bool:
@@ -87,3 +103,18 @@ def claims_rule(main: str) -> bool:
         main: a clause in lower case, with straight quotes and single blanks.
     """
     return any(pattern.search(main) for pattern in _ALL)
+
+
+_SEAL = re.compile(
+    r"(?:always|never|ever|every (?:single )?time|each time|no exceptions?|without exceptions?|period|full stop|at all times"
+    r"|no matter what|ever again|in all cases|everywhere|throughout|immer|ohne ausnahme|toujours|siempre)[.!]*$"
+)
+_TELLS = re.compile(
+    r"(?:i|it|he|she|we|they|this|that|there|the|a|an|my|your|our|its|what|why|how|is|are|was|were|does|did)\b"
+    r"|.*\?$|.*\b(?:fails?|failed|crash\w*|broken|breaks|errors?|hangs?|same|again)\b"
+)
+
+
+def makes_rule(seal: str, line: str) -> bool:
+    """True for a fragment such as "always." that makes the few words before it a rule; a report stays one."""
+    return len(line) <= MAX_SEALED_CHARS and _SEAL.match(seal) is not None and not _TELLS.match(line)

@@ -41,7 +41,9 @@ _SPELLINGS = {
     "want to": "wanna",
 }
 _RIGHT = {wrong: right for right, wrongs in _SPELLINGS.items() for wrong in wrongs.split()}
-_WRONG = re.compile(r"(?<![\w/.'-])(?:" + "|".join(map(re.escape, sorted(_RIGHT, key=len, reverse=True))) + r")(?![\w/.'-])")
+_WRONG = re.compile(
+    r"(?<![\w/.'-])(?:" + "|".join(map(re.escape, sorted(_RIGHT, key=len, reverse=True))) + r")(?![\w/.'-])"
+)
 
 _ADVERBS = r"(?:(?:please|kindly|also|maybe|just|perhaps|possibly|always|then|at least|really|only|still|already) )*"
 _KIND = r"(?:be so (?:kind|good) as to |be kind enough to |try (?:and |to )|make an effort to |go ahead and )?"
@@ -53,7 +55,7 @@ _ASKED = re.compile(
     rf"(?:(?:can|could|would|will|won't|might|may) you {_ADVERBS}{_KIND}"
     r"|(?:might|may|can|could) i (?:please |kindly )?(?:ask|request|beg|trouble) (?:that )?you (?:to )?"
     rf"|(?:it|that|this)(?:'d| would|'ll| will|'s| is) (?:\w+ly |so |very |much |also |most )*(?:be )?(?:\w+ly |so |very"
-    rf" |much |most )*{_GOOD} (?:of you )?(?:if (?:you|we) (?:could |would |can |were to )*|to |for you to ){_ADVERBS}"
+    rf" |much |most )*{_GOOD} (?:of you )?(?:if (?:you|we) (?:could |would |can |were to )*|to |for you to |(?=not )){_ADVERBS}"
     rf"|(?:if|hope|wish) you (?:could|can|would|'d|were to) {_ADVERBS}(?=.*\b(?:that|it|this)?(?:'d| would) be\b|.*"
     r"\b(?:i'd|i would)\b|.*\b(?:great|thanks|thank you)[.!]*$)"
     rf"|i(?:'d| would|'ll| must| have to| do| really)* {_ADVERBS}(?:like to |have to |want to )?(?:ask|request|beg|urge"
@@ -63,7 +65,9 @@ _ASKED = re.compile(
     r"|do (?!not\b|n't|you\b|we\b|i\b|it\b|they\b|this\b|that\b|these\b|those\b|the\b)"
     r"|(?:try|aim|attempt|strive|be sure|be prepared|get used) (?:hard )?(?:to|and) )"
 )
-_MIND = re.compile(r"(?:would|do|will|wouldn't) (?:you|u) (?:please |perhaps )?mind (?:if you |awfully |terribly )?(.*)")
+_MIND = re.compile(
+    r"(?:would|do|will|wouldn't) (?:you|u) (?:please |perhaps )?mind (?:if you |awfully |terribly )?(.*)"
+)
 _GERUND = re.compile(r"(not|only|always|never|\w+?)(ing)?\b")
 _PAST = re.compile(
     r"(?:not|never|always|only|no longer|didn't|did not|don't|weren't|wouldn't|kept|used|stuck|left|stayed|asked|waited"
@@ -87,6 +91,9 @@ _OWN_WORK = re.compile(
     r"|feature|release|deploy\w*|merge|command|task|time|anything|everything)s?\b"
 )
 _YOU = re.compile(r"(?:then )?you (?:always |must |should |also )?")
+_CASE = re.compile(
+    r"(?:when|whenever|if|before|after|once|while|until|unless|as soon as)\b[^,:]{1,90},? (?:then )?(?=you )"
+)
 
 
 def spelled(line: str) -> str:
@@ -136,16 +143,18 @@ def _is_later_rule(main: str, joint: re.Match[str]) -> bool:
         return True
     if _PLEASE.search(words):
         return order_strength(order, conditional=False) >= LIKELY
+    if "then" in joint.group() or "then" in words:
+        return False
     # Without "please", an unknown verb is more often part of the story.
     return is_imperative(order) and order_strength(order, conditional=False) >= LIKELY
 
 
 def each_time_strength(main: str) -> int:
     """How surely a sentence orders something for each of several cases: "at the end of each answer you write ..."."""
-    case = _EVERY.match(main)
+    case = _EVERY.match(main) or _CASE.match(main)
     if not case:
         return NONE
     order = main[case.end() :]
     you = _YOU.match(order)
-    general = _OWN_WORK.search(case.group()) is not None
+    general = _OWN_WORK.search(case.group()) is not None and case.re is _EVERY
     return LIKELY if order_strength(order[you.end() if you else 0 :], conditional=general) >= LIKELY else NONE

@@ -1,18 +1,17 @@
 """English words by which a sentence is known to state a rule, and how sure that is.
 
-Takes one sentence of a user; gives a strength, from 0 (no rule) to 3 (certain). The tables are grammar, not topics: a
-prohibition at the start of a clause, a modal verb, a preference, a limit, a stretch of time for which it holds.
-Reports ("it never works") and questions are not rules. Imperatives are in `constraint_orders.py`, words of other
-languages in `constraint_words.py`.
+Takes one sentence of a user; gives a strength, from 0 (no rule) to 3 (certain). The tables are grammar, not topics.
+Reports ("it never works") and questions are not rules. Imperatives are in `constraint_orders.py`, orders inside of a
+sentence in `constraint_clauses.py`, bans, modal verbs and preferences in `constraint_statements.py`, what is laid down
+without any of those in `constraint_claims.py`, words of other languages in `constraint_words.py`.
 """
 
 import re
 
-from compactor.constraint_claims import claims_rule
 from compactor.constraint_clauses import asked_strength, each_time_strength, later_strength, spelled
-from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE, is_wish_without_verb, order_strength
+from compactor.constraint_orders import CERTAIN, LIKELY, NONE, order_strength
+from compactor.constraint_statements import is_norm, opens_rules, statement_strength
 
-_CLAUSE = r"(?:^|[,;:(–—/]\s*|\s-+\s+|\b(?:and|but|so|then|or|also|please|pls|plz|because|again)\s+)"
 
 _SCOPE = re.compile(
     r"\b(?:for|throughout|during|over|in) (?:the )?(?:rest|remainder|duration|course|whole|entire\w*|entirety)"
@@ -27,181 +26,11 @@ _SCOPE = re.compile(
     r"|\bevery (?:single )?time\b|\bby default\b|\bin any case\b|\bat no point\b|\bon no account\b|\bever again\b"
 )
 
-_NOT_A_BAN = (
-    r"(?!know|think|worry|get (?:me|it|why|how)|care\b|mind\b|understand|see (?:why|how|any|a|the|it)|remember\b|mean"
-    r"|believe|recall|expect|exist|have (?:a|any|the|to|time)|need\b|seem|matter|happen|work|even (?:know|get|see)"
-    r"|really (?:know|get|see|understand|care|like|want|need)|like\b|want\b|you\b|we\b|i\b|they\b|look (?:right|good))"
-)
-_BAN = re.compile(
-    _CLAUSE + r"(?:(?:just|simply|really|kindly|absolutely|definitely|generally|ever|still|whatever you do|ok|okay"
-    r"|you)[ ,]+){0,2}"
-    r"(?:(?:do not|don't|dont|do never) " + _NOT_A_BAN + r"\w"
-    r"|never (?!mind|again\b|seen|worked|happened|got|did|saw|tried|had|knew|was|were|heard|been|gets|works|ends"
-    r"|once)\w"
-    r"|(?:avoid|refrain from|abstain from|desist from|beware of|steer clear of|stay (?:away|out|off|clear)"
-    r"|keep (?:away|out|off|your hands)|hands off|no touching|not to)\b"
-    r"|stop (?!and\b|the\b|it\b|here\b|there\b|by\b|now\b|doing shit)\w+ing\b|quit \w+ing\b|enough with\b|no more \w)"
-)
-_NEGATED = re.compile(
-    r"\b(?:must|shall|should|ought|will) (?:not|never)\b(?! (?:happen|have been|be happening|be (?:a problem|hard"
-    r"|possible)))"
-    r"|\b(?:mustn't|shan't|mayn't)\b|\bshouldn't (?!it\b|we\b|i\b|that\b|this\b|they\b|have\b|be (?:happening"
-    r"|a problem|hard))"
-    r"|\b(?:you|we|anyone|they) (?:can't|cannot|can not|can never|may not|may never) (?!see|get|find|know|reproduce)\w"
-    r"|\b(?:nobody|no one|nothing|none of (?:you|them|this|these|it)) (?:can|may|is|gets|goes|leaves|should|must"
-    r"|will) \w"
-    r"|\b(?:can't|cannot|can not|may not|may never|can never) be (?:\w+ly )?\w+(?:ed|en|wn|ad|nt|un)\b"
-    r"|\b(?:can't|cannot|can not) (?:change|break|add|drop|use|require|depend|exceed|rely|contain|grow|touch|leave"
-    r"|go)\b"
-    r"|\b(?:not|isn't|aren't|is never|are never) (?:be )?(?:allowed|permitted|supposed to|meant to be|acceptable"
-    r"|welcome"
-    r"|an option|negotiable|up for|to be \w|okay to|ok to|for (?:public|sharing|publication))"
-    r"|\b(?:is|are|stays?|remains?|be|as) (?:strictly |absolutely |completely |totally |currently )?(?:forbidden"
-    r"|prohibited"
-    r"|banned|disallowed|off[- ]limits|out of (?:bounds|scope)|taboo|untouchable|a no[- ]go|verboten|frozen|locked"
-    r"|read[- ]?only"
-    r"|immutable|sacred|confidential|secret|private|embargoed|internal|classified|sensitive|under nda|mandatory"
-    r"|compulsory"
-    r"|obligatory|required|non-negotiable|a must|a secret|essential|a hard (?:limit|requirement)|unacceptable)\b"
-    r"|\b(?:forbidden|prohibited|off[- ]limits|non-negotiable|no[- ]go|read[- ]only|under nda|don't break|top secret)\b"
-    r"|\bi forbid\b|\b(?:policy|guide|guideline|rules?|contract|standard|law|security|legal|management"
-    r"|license) (?:forbids?|requires?|demands?|mandates?"
-    r"|prohibits?|says?|expects?|disallows?|doesn't allow|does not allow)\b"
-    r"|\bi (?:do not|don't|dont|never|won't|will not) (?:want|like|accept|tolerate|allow|need you|wish|expect you"
-    r"|approve"
-    r"|care for|appreciate|agree)\b(?! (?:why|how|to know|it|that|this)\b)"
-)
-_MUST = re.compile(
-    r"\bmust\b(?!'ve| have (?:\w+ed|been|done|gone|broken)| be (?:something|because|a bug|wrong|broken|due|that"
-    r"|some|missing"
-    r"|the (?:reason|problem|cause|issue)| an? (?:issue|problem))| (?:say|admit|confess)\b)"
-    r"|(?<!\bi)(?<!\bwe) (?:has to|have to|needs? to) (?:be\b|stay|remain|keep|work|pass|support|compile|run|have"
-    r"|look|match|follow|go"
-    r"|happen|come|fit|use|include|contain|start|end|always|only|never|not|continue|conform|comply|live|ask|get|stick)"
-    r"|\b(?!i\b|we\b|they\b|you\b|it\b|that\b|and\b|don't\b)\w+ (?:has|have) to \w"
-    r"|\b(?:is|are|be) (?:to|supposed to|expected to|meant to) (?:be|stay|remain|keep|go|have|use|follow|always"
-    r"|never|only)\b"
-    r"|\b(?:requires?|needs?|takes?) (?:my|our|a|an|explicit|written|prior) (?:\w+ )?(?:ok|okay|approval|review"
-    r"|sign-?off"
-    r"|consent|permission|confirmation|go-?ahead|blessing|test|tests|entry|ticket|comment|changelog|docstring|note)\b"
-)
-_SHOULD = re.compile(
-    r"(?<!where those)\bshould(?: \w+ly)? (?:always|only|stay|remain|be|keep|use|have(?! \w+ed\b| been\b)|follow|match|end|start|contain|include|fit"
-    r"|go|come|work"
-    r"|support|pass|run|get|begin|mention|refer|ask|avoid|prefer|live|adhere|conform|carry|say|read|look|take|fail"
-    r"|happen)\b"
-    r"|\byou (?:should|ought to|shall|are to|may only|can only|will only|only|always|need to|have to|must|'re to)\b"
-    r"|\byou(?: do not|'ll| will| don't) (?:not |never |only |always |have to |need to )"
-)
 _HEDGE = re.compile(
     r"\b(?:probably|maybe|perhaps|i (?:think|guess|suppose|feel|assume|believe|wonder)|i'm guessing"
     r"|we should (?:probably|also"
-    r"|then)|should be (?:able|possible|fine|ok|good|easy|done|there|it\b|enough|working|fixed|similar)|not sure"
+    r"|then)|should be (?:able|possible|fine|ok|good|easy|done|there|it\b|enough|working|fixed|similar)|(?<!are )not sure"
     r"|in theory)\b"
-)
-_ASSURE = re.compile(
-    _CLAUSE
-    + r"(?:just |always |do |absolutely |really )?(?:make (?:absolutely |very |really )?sure|be (?:sure|certain)"
-    r"|ensure|see to it"
-    r"|take care|be (?:very |extra |really )?(?:careful|mindful|aware|conservative|cautious)|remember to|remember[,:]"
-    r"|don't forget|do not forget|never forget|keep in mind|bear in mind|mind (?:that|the|your)|pay attention|note that"
-    r"|please note|double-?check|insist on|watch out)\b"
-    r"|\b(?:it|that|this)(?:'s| is| would be)? (?:\w+ly )?(?:very |really |super |so |extremely "
-    r"|also )?(?:important|essential"
-    r"|crucial|vital|critical|imperative|key|necessary|mandatory|preferable|paramount|required|best|better|safer)"
-    r" (?:that|to|for|if|not)\b"
-    r"|^(?:important|rule|constraint|requirement|note|nb|n\.b\.|warning|caution|reminder|convention|policy"
-    r"|preference)s?\s*:"
-    r"|\b(?:i (?:need|want|ask|expect|require|beg|urge|trust|count on|rely on) you(?: all)? (?:to|not|never|always)"
-    r" (?:not|never|always|only|keep|stick|avoid|leave|stay|refrain|make sure|ensure|ask|wait|use|be|respect"
-    r"|follow|treat))\b"
-)
-_PREFER = re.compile(
-    r"\bprefer(?:s|red|ably|ence|ences)?\b|\b(?:i'd|i would|we'd|we would|i'll|would)(?: much| really| far"
-    r"| strongly)? (?:rather|sooner)\b"
-    r"|\b(?:i'd|i would|we'd|we would) (?:really |much |strongly )?(?:appreciate|be (?:grateful|happier|happy"
-    r"|glad)|want|hate)\b"
-    r"|\bi (?:really |strongly |absolutely |generally |usually |always |tend to |personally )?(?:hate|dislike"
-    r"|loathe|detest"
-    r"|can't stand|insist|favou?r|value|care (?:about|deeply)|count on|rely on)\b(?! (?:it|this|that|when)\b)"
-    r"|\bi (?:really |strongly |generally |usually |always |personally )?(?:like|love|enjoy) (?!it\b|this\b|that\b"
-    r"|the (?:idea|look|way"
-    r"|new|plan)|what\b|how\b|to (?:see|know|have)|your (?:idea|plan)|these\b|those\b)(?:my|your|our|the|to|when"
-    r"|short|small|clean"
-    r"|simple|\w+s\b|\w+ \w+s\b|\w+ing\b)"
-    r"|\bi(?:'m| am) (?:not )?(?:a )?(?:\w+ )?(?:fan|friend|fond|allergic|picky|particular|sensitive)\b"
-    r"|\b(?:if|where|wherever|whenever|when) (?:at all )?possible\b|^ideally\b|\bto my (?:taste|liking)\b"
-    r"|\bi(?:'d like| would like| need| want| expect| demand) you to (?:keep|stay|stick|leave|use|avoid|be|respect"
-    r"|follow|treat|wait|ask|never|always|only|not|answer"
-    r"|reply|respond|write (?:all|every|your)|preserve|maintain|limit|work)\b"
-    r"|\bi(?:'d like| would like|'d want| want| expect| demand) (?!you\b|to\b|us\b|an?\b|the\b|it\b|that\b|this\b"
-    r"|some|more\b|what\b|your help)\w"
-    r"|\bi(?:'d like| would like| need| want| expect| demand) (?!you\b|to\b|us\b)(?:\S+ ){1,6}?to (?:be|stay"
-    r"|remain|have|keep|follow|use|look like|match|come|contain|start|end)\b"
-    r"|\bi (?:would |do |really )?(?:only|just|always|never) want\b|\bi want (?:all|every|each|only|no|everything"
-    r"|nothing|it|them|any|short|small|your)\b"
-    r"|\b(?:my|our) (?:preference|rule|policy|convention|taste|style|standard|house|coding style|team|constraint"
-    r"|requirement|budget"
-    r"|reviewers?|ci|deadline)s? (?:is|are|for|says?|requires?|style|forbids?|wants?|expects?|prefers?)"
-)
-_NORM = re.compile(
-    r"\bwe (?:always|never|only|strictly|exclusively|don't|do not|must|can only|stick|prefer|avoid|require|target"
-    r"|standardi[sz]e"
-    r"|support(?= .*\d)|still support|are (?:on|stuck|limited|bound)|have a (?:policy|rule|convention|strict))\b(?! (?:know"
-    r"|see|need|think"
-    r"|have|get|even|really|care))"
-    r"|\bwe use (?:[\w.+#-]+ ){0,3}(?:here|only|everywhere|throughout|for (?:all|every|everything)|exclusively|not"
-    r"|instead|in this)\b"
-    r"|\bwe(?:'re| are) (?:stuck|limited|bound|constrained|restricted|committed|not allowed)\b|\bwe (?:like|love"
-    r"|favou?r|value|want) (?!it\b|that\b|this\b|to\b)\w"
-    r"|\b(?:minimum|maximum|lowest|oldest|supported|required|target|only) (?:\w+ ){0,3}(?:version|versions|size"
-    r"|limit|platform|runtime|browser|level)s? (?:is|are)\b"
-    r"|\b(?:the|this) (?:rule|policy|convention|requirement|constraint|limit|deadline|budget|standard"
-    r"|deal) (?:here )?is\b"
-    r"|\b(?:stays?|remains?|goes(?! on\b)|go(?! on\b)|live|lives|belongs?) (?:\d[\d.]*|in|on|at|as|out|under|below|above|within|between"
-    r"|inside|with|the same"
-    r"|untouched|unchanged|intact|private|secret|compatible|stable|small|short|off|read|where|here|local|\w+ only)\b"
-    r"|\b(?:leave|leaves|leaving|left|keep|keeps|keeping|kept|stays?|staying|remains?) (?:\S+ ){0,8}?(?:alone|as[- ]is"
-    r"|as (?:it|they) (?:is|are)|untouched|unchanged|intact|in place|to me|secret|private|confidential|out of"
-    r"|to yourself"
-    r"|between us|under wraps|internal|backward|compatible)\b"
-    r"|\b(?:nowhere|nothing|no one|nobody|none) else\b|\bstays? (?:put|where)\b|\b(?:is|are) (?:better"
-    r"|more important|worth more) than\b"
-    r"|\bi want (?:the|my|our|all) (?:\w+ ){1,3}?(?:\w+ed|written|in|as)\b|^my (?:taste|preference|rule"
-    r"|policy|habit|style|approach)\b"
-    r"|\bbetween (?:us|you and me|the two of us)\b|\b(?:wh)?at matters\b|\bmatters? (?:more|most)\b"
-    r"|\boff the record\b|\b(?:for your|your) eyes only\b|\b(?:strictly|internal) (?:only|confidential)\b"
-    r"|\b(?:treat|consider|regard|count|handle) (?:\S+ ){1,8}?as\b"
-    r"|\bi(?:'ll| will|'m going to| want to| alone| myself)? (?:\w+ ){1,5}?(?:myself|on my own|by hand)\b"
-    r"|\b(?:needs?|wants?|without|until|get|gets|got|with|await|pending|after|ask for|seek|obtain|has|have|before)"
-    r" (?:\w+ )?(?:my|our) (?:\w+ )?(?:ok|okay|approval|consent|permission|sign-?off|go-?ahead|review|confirmation"
-    r"|blessing|say-so)\b"
-    r"|\b(?:check|clear|confirm|agree|align|coordinate|discuss)(?: (?:it|that|this|them|everything"
-    r"|anything))? with me\b"
-    r"|\b(?:by me|past me|ask me|tell me|warn me|show me|ping me|let me) (?:first|before|beforehand|know before"
-    r"|whenever|every)\b"
-    r"|\b(?:one|two|three|a single|1) (?:\w+ ){0,2}(?:at a time|at once|per \w+|each)\b|\bstep by step\b"
-    r"|\bsmall(?:er)? steps\b"
-    r"|\b(?:only|solely|exclusively|nothing|none|nobody|no one|everyone|everything) (?:but|except|i|from|with|in"
-    r"|under|inside|outside)\b"
-)
-_NOMINAL = re.compile(
-    r"^max(?:imum|imal)?\b|^min(?:imum|imal)?\b|\bis (?:the|our|a hard) (?:max|min|limit|upper|lower|cap|ceiling"
-    r"|floor)|, (?:always|never|please)[.!]*$|"
-    r"(?:^|[,;:(–—]\s*|\s-+\s|\b(?:and|with|but) )no (?!longer|idea|problem|one\b|need|matter|worries|doubt|clue"
-    r"|such|way|wonder|luck"
-    r"|that|it\b|i\b|we\b|but|this|wait|thanks|sure)[a-z]"
-    r"|^(?!(?:that|this|it|there|he|she|they|we|i|you|these|those|was|is)\S*\s)(?:[\w+#.'/-]+ ){1,5}?(?:only|not [\w '-]+|throughout|everywhere)(?:,? please)?[.!]*$|^[^,]{2,40}, (?:not"
-    r"|never) [^,]{2,40}$"
-    r"|\b(?:at most|no more than|not more than|no longer than|at least|max(?:imum)?(?: of)?|up to|fewer than"
-    r"|less than|exactly|under|within"
-    r"|limit of|cap of|not exceed) (?:a |an )?(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve"
-    r"|twenty|fifty|half|couple"
-    r"|dozen|hundred|single) ?(?:-?\w+ )?(?:bullets?|bullet points?|sentences?|words?|lines?|characters?|chars?"
-    r"|columns?|paragraphs?|items?|steps?"
-    r"|commits?|files?|pages?|points?|minutes?|seconds?|ms|mb|kb|gb|tokens?|dependenc\w+|options?|levels?"
-    r"|arguments?|parameters?|times?|%)"
-    r"|\bplease[.!]*$"
 )
 _POLITE = re.compile(
     r"^(?:can|could|would|will|won't) you (?:please |kindly |also |maybe |just )*(?:not|never|always|only|avoid"
@@ -214,15 +43,15 @@ _POLITE = re.compile(
     r"|could) we (?:please )?(?:keep|stick|avoid|not"
     r"|leave|agree|only|always|use (?:\w+ )+(?:only|instead|everywhere))\b"
 )
-_LETS = re.compile(
-    r"(?:^|, )let(?:'s|s| us) (?:please |just |also )?(?:not|never|always|only|keep|stick|avoid|leave|stay|limit"
-    r"|agree|use|make sure|restrict|hold)\b"
-)
 _NARRATIVE = re.compile(
     r"^(?:why|how|what|where|who|which|is|are|was|were|does|did|do (?:you|we|i)\b|has|have|had|wtf|hm+|any idea"
     r"|any other|still)\b"
 )
 _CHECKING = re.compile(r"(?:\b(?:ok|okay|please|got it|understood|alright|deal|clear|agreed|thanks|cool))\s*\?+$")
+_TAIL = re.compile(
+    r",? (?:if you (?:don't mind|please|can|could|would)|if (?:that's|it's) (?:ok|okay|all right|alright)|thanks|thank you|thx"
+    r"|cheers|(?:would|will|could) you)\s*[?.!]*$"
+)
 _FILLER = re.compile(
     r"^(?:[^\w'\"(<$]+|(?:please|pls|plz|kindly|ok|okay|alright|right|so|and|but|also|btw|by the way|again|oh|hey"
     r"|hi|hello|yes|yeah|yep|sure"
@@ -233,7 +62,7 @@ _FILLER = re.compile(
     r"|reminder|another thing|then|additionally|furthermore|moreover|besides|plus|also note|thanks|thank you|great"
     r"|good|perfect|nice|cool|done"
     r"|small thing|minor thing|quick note|heads up|last thing|in addition|speaking of which|meanwhile|otherwise"
-    r"|especially|ideally|dude|my dude|man)"
+    r"|especially|ideally|omfg|omg|ffs|damn(?: it)?|jesus|lol|man|dude|my dude|man)"
     r"\b\s*(?:[,:;.!–—-]+\s*|\s(?!is\b|are\b|of\b|was\b|to\b|that (?:is|was)\b)))+"
 )
 _INTRO = re.compile(
@@ -243,7 +72,8 @@ _INTRO = re.compile(
     r"|should|as)\b[^,:]{1,90}[,:]\s*"
 )
 _CONDITIONAL = re.compile(
-    r"^(?:when|whenever|if|before|after|once|until|unless|each time|every time|any time|should)\b"
+    r"^(?!(?:if|when) (?:yes|so|not|no|that works|it works)\b)"
+    r"(?:when|whenever|if|before|after|once|until|unless|each time|every time|any time|should)\b"
 )
 
 _HABIT = re.compile(
@@ -264,28 +94,23 @@ def english_strength(sentence: str) -> int:
     sentence = spelled(sentence)
     if _SCOPE.search(sentence) and not (sentence.endswith("?") and _NARRATIVE.match(sentence)):
         return CERTAIN
-    main = _FILLER.sub("", sentence)
+    main = _TAIL.sub("", _FILLER.sub("", sentence))
     if main.endswith("?") and not _CHECKING.search(main):
         return LIKELY if _POLITE.match(main) or asked_strength(main) >= LIKELY else NONE
     if _NARRATIVE.match(main):
-        told = main.startswith(("what", "who")) and (_NORM.search(main) or _NEGATED.search(main))
+        told = main.startswith(("what", "who")) and is_norm(main)
         return LIKELY if told else NONE
     hedged = _HEDGE.search(sentence) is not None
-    found = _statement_strength(main)
+    # A line with a colon at its end tells where something is more often than what is wanted.
+    is_label = main.endswith(":")
+    found = statement_strength(main) if not is_label or opens_rules(main) else NONE
+    found = CERTAIN if _POLITE.match(main) else found
     intro = _INTRO.match(main)
     if intro:
         clause = _FILLER.sub("", main[intro.end() :])
-        found = max(found, order_strength(clause, conditional=_CONDITIONAL.match(main) is not None))
-        if _HABIT.match(main) and not _SUBJECT.match(clause):
+        found = max(found, order_strength(clause, conditional=_CONDITIONAL.match(main) is not None and not is_label))
+        if not is_label and _HABIT.match(main) and not _SUBJECT.match(clause):
             found = max(found, LIKELY)
     found = max(found, order_strength(main, conditional=False), asked_strength(main), each_time_strength(main))
     found = found if found >= LIKELY else max(found, later_strength(main))
     return max(NONE, found - 1) if hedged else found
-
-
-def _statement_strength(main: str) -> int:
-    if _BAN.search(main) or _NEGATED.search(main) or _PREFER.search(main) or _LETS.search(main) or _POLITE.match(main):
-        return CERTAIN
-    if _MUST.search(main) or _ASSURE.search(main) or _NORM.search(main) or _SHOULD.search(main) or claims_rule(main):
-        return LIKELY
-    return POSSIBLE if _NOMINAL.search(main) or is_wish_without_verb(main) else NONE

@@ -21,7 +21,7 @@ _STANDING = (
     r"|adhere|abide|honou?r"
     r"|use (?!it\b|that\b|this\b|the (?:read|bash|edit) tool)|use (?:it|that|this) (?:for|in|on|everywhere|throughout"
     r"|only|always|wherever|whenever)|(?:take|pick|choose|opt for|go for|go with)(?= .*\b(?:if|when|whenever|where"
-    r"|wherever|unless|over)\b)|answer|reply|respond|speak|talk|be (?!my)|refer to"
+    r"|wherever|unless|over)\b)|answer(?! (?:the|this|that|him|her|my)\b)|reply(?! to (?!me|us|each|every|all))|respond(?! to (?!me|us|each|every|all))|speak|talk|be (?!my)|refer to"
     r"|default to"
     r"|favou?r|hold off|hold back|mask|redact|conceal|protect|guard|consult|confirm|check (?:in )?with me|check with"
     r"|let me (?:know|review|approve|decide|see|confirm|handle|do the)|tell me (?:before|when|if|first|whenever)|format"
@@ -55,7 +55,7 @@ _TASK_VERBS = (
 _TASK_IMPERATIVE = re.compile(r"(?:" + _TASK_VERBS + r")\b")
 _FIRM_QUALIFIER = re.compile(
     r"\b(?:always|never|only|exclusively|solely|strictly|without|instead of|rather than|unless|except|but not"
-    r"|and not|not|nothing"
+    r"|and not|, not|nothing"
     r"|(?:before|prior to|ahead of) (?:each|every|any|you|doing|\w+ing)|after (?:each|every|any)|(?:each|every) (?!of)"
     r"|in preference to|as opposed to|in place of|at (?:most|least)"
     r"|first,? (?:and |then )?\w+ (?:second|later|last|next|after)|together with|along with|alongside"
@@ -64,10 +64,10 @@ _FIRM_QUALIFIER = re.compile(
     r"|word for word|whenever|separate(?:ly)?|own (?:commit|branch|pr|file)"
     r"|on a (?:\w+ )?branch|first and then|early|often|regularly|frequently"
     r"|unchanged|untouched|intact|backwards?[- ]compatible|read[- ]only|private|secret|myself|approval|permission"
-    r"|confirm(?:ation|ed)?|sign-?off|if and only if|as (?:few|little|small|short) as|twice)\b|n't\b"
+    r"|confirm(?:ation|ed)?|sign-?off|if and only if|as (?:few|little|small|short) as|twice)\b"
 )
 _SOFT_QUALIFIER = re.compile(
-    r"\b(?:short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
+    r"n't\b|\b(?:not|short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
     r"|paragraphs?|columns|lowercase"
     r"|uppercase|british|american|metric|utc|iso|style|convention(?:al)?s?|stdlib|standard library"
     r"|imperative (?:mood|form)"
@@ -121,7 +121,14 @@ _UNIVERSAL = re.compile(
     r"(?!,|\.|!|$| (?:that|it|i|we|but|this|wait|idea|problem|worries|way|thanks|thank|need|yet|sure|really|works?"
     r"|good|done|right|of"
     r" (?:it|that|this)|tests? (?:pass|fail|are)|looks?|bad|wonder|luck|doubt|clue|you|what|mind|exactly|working"
-    r"|quite|so)\b)"
+    r"|quite|so|everything|all|every|always)\b)"
+)
+_VERB_NOTHING = re.compile(r"[a-z]+ (?:nothing|no one|nobody|none)\b")
+_HAPPENED = re.compile(r"\b(?:have|has|had) (?:all |already |now |just )?(?:been|gone)\b|\b(?:was|were|did)\b")
+_ANY = re.compile(r"(?:each|every|all|any)\b")
+_STATES = re.compile(
+    r"[\w.-]+ (?:relies|uses|has|supports|depends|needs|comes|contains|provides|allows|runs|works|calls|returns|shows|takes"
+    r"|gives|sends|creates|handles|ignores|renders) (?:an?|the|to|in|on|from|with|by|its|via|for|no|up|out|cli|as)\b"
 )
 _MODAL_SHAPE = re.compile(
     r"\b(?:in|stays?|remains?|needs?|goes?|gets?|use|uses|with|as|through|only|requires?|belongs?|counts?|under"
@@ -134,10 +141,18 @@ _ONE_THING = re.compile(
     r"(?:write|create|make|add|build|implement|generate|draw|print|show|give) (?:me )?(?:an?|some|another)\b"
 )
 """An errand, unless a word of `_GENERAL` says that it comes again and again."""
+_JUST_DO = re.compile(r"(?:do|try) (?:it|that|this)\b(?!.*\b(?:always|each|every|before)\b)|skip \d")
 _GENERAL = re.compile(
     r"\b(?:always|never|only|without|unless|whenever|(?:after|before|with|for|in|of|on|per|to|from) (?:each|every|any)"
     r"|each time|every time|before (?:the|you|\w+ing)|first)\b"
 )
+
+_PLURAL_WISH = re.compile(
+    r"(?!errors?\b|bugs?\b|issues?\b|problems?\b|typos?\b|this\b|changes\b|lots\b|was\b|is\b|has\b|does\b|looks\b|works\b)"
+    r"(?:[\w-]+ ){0,2}[\w-]{2,}s (?:in|as|with|for|under|by|on|sorted|kept|written|wrapped|named|ordered|without|only|everywhere"
+    r"|throughout)\b(?!.* to \w)[^,;:]{0,60}[.!]*$"
+)
+"""What a plural without an article should be like speaks of all of them: "imports sorted by name"."""
 
 _PHRASE = re.compile(
     r"(?!errors? in|bug|crash|typo|issue)[\w-]+(?: [\w-]+){0,2} (?:in|as|with|for|under|by|sorted|kept|written|wrapped"
@@ -155,6 +170,12 @@ def is_wish_without_verb(main: str) -> bool:
     return _PHRASE.match(main) is not None and not (_NOT_IMPERATIVE.match(main) or _TASK_IMPERATIVE.match(main))
 
 
+def is_wish_for_all(main: str) -> bool:
+    """True for a phrase without a verb about a plural, such as "dates in ISO format"."""
+    known = _NOT_IMPERATIVE.match(main) or _TASK_IMPERATIVE.match(main) or _FINITE.search(main)
+    return _PLURAL_WISH.match(main) is not None and not known
+
+
 def order_strength(main: str, *, conditional: bool) -> int:
     """How surely a main clause that orders something sets a rule rather than an errand.
 
@@ -165,9 +186,9 @@ def order_strength(main: str, *, conditional: bool) -> int:
     if _STANDING_IMPERATIVE.match(main):
         return CERTAIN
     if _UNIVERSAL.match(main):
-        return (
-            LIKELY if _MODAL_SHAPE.search(main) or main.startswith(("no ", "only ", "never ", "always ")) else POSSIBLE
-        )
+        return _universal_strength(main)
+    if _JUST_DO.match(main):
+        return NONE
     if _ONE_THING.match(main) and not conditional:
         return LIKELY if _GENERAL.search(main) else NONE
     if _SHAPED.match(main):
@@ -180,12 +201,23 @@ def order_strength(main: str, *, conditional: bool) -> int:
     return NONE if _NOT_IMPERATIVE.match(main) else _general_strength(main)
 
 
+def _universal_strength(main: str) -> int:
+    """The strength of a sentence about all, or none, of something."""
+    if _HAPPENED.search(main):
+        return NONE
+    if _MODAL_SHAPE.search(main) or main.startswith(("no ", "only ", "never ", "always ")):
+        return LIKELY
+    return NONE if _ANY.match(main) else POSSIBLE
+
+
 def _general_strength(main: str) -> int:
     """The strength of an order with a verb in no table, or of a wish without a verb."""
-    if main.count(" ") > MAX_GENERAL_BLANKS:
+    if main.count(" ") > MAX_GENERAL_BLANKS or _STATES.match(main):
         return NONE
     if _VERBLESS.match(main) or (_ANSWERS.match(main) and not _FINITE.search(main)):
         return LIKELY
     if _FIRM_QUALIFIER.search(main):
+        if _VERB_NOTHING.match(main):
+            return LIKELY
         return POSSIBLE if _FINITE.search(main) else LIKELY
     return NONE

@@ -97,6 +97,13 @@ _GERMAN_BAN = re.compile(
     r"|war\w*|hat|kann|funktioniert|noch|aber|und|wenn|er|sie|du|warum|wieso|weshalb|vielleicht|so"
     r"|da)\b)\w+ .*\bnicht\b"
 )
+_IN_LANGUAGE = re.compile(
+    r"^(?:(?:ab jetzt|bitte|por favor|nur|alles|immer|tout|todo|tutto|sempre|toujours|siempre|solo)[, ]+)*(?:auf (?:deutsch"
+    r"|englisch|französisch|spanisch|italienisch|russisch|polnisch|türkisch|niederländisch)|en (?:français|anglais|allemand"
+    r"|espagnol|español|inglés|francés|alemán|castellano|português)|in (?:italiano|inglese)|em (?:português|inglês))\b"
+    r"(?:[, ]+(?:bitte|antworten|merci|s'il (?:te|vous) plaît|por favor|per favore|solo|uniquement|nur|immer))*[.!]*$"
+)
+"""A language and nothing but please around it."""
 _GERMAN_MARK = re.compile(
     r"\b(?:der|die|das|und|nicht|ist|ich|du|mit|auf|für|bitte|ein|eine|einen|den|dem|zu|im|vor|kein|keine|keinen"
     r"|nur|immer|alle|jede|jeder|jedem|nie|niemals|mich|mir|an|auf|ab|von|jetzt|wenn|bevor|ohne|sie|deutsch"
@@ -188,6 +195,8 @@ def other_strength(sentence: str) -> int:
         return NONE
     if _HANGUL.search(sentence):
         return CERTAIN if _KOREAN.search(sentence) else NONE
+    if _IN_LANGUAGE.match(sentence):
+        return CERTAIN
     if _GERMAN_BAN.match(sentence) and _GERMAN_MARK.search(sentence):
         return LIKELY
     if _CYRILLIC.search(sentence):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from compactor.constraint_changes import lifts_something, topic
+from compactor.constraint_claims import makes_rule
 from compactor.constraint_cues import english_strength
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE
 from compactor.constraint_words import heads_rules, is_meant_here, other_strength
@@ -162,9 +163,12 @@ def _in_message(one: _Said) -> Iterator[Constraint]:
         sentence = _rule_behind(said[n])
         n += 1
         strength = _strength(sentence)
+        end = sentence.end
+        if n < len(said) and _is_sealed(sentence, said[n], one.text):
+            strength, end = CERTAIN, said[n].end
+            n += 1
         if strength == NONE:
             continue
-        end = sentence.end
         if sentence.text.endswith((":", "：")):
             if heads_rules(folded(sentence.text)):
                 continue
@@ -174,6 +178,13 @@ def _in_message(one: _Said) -> Iterator[Constraint]:
         words = one.text[sentence.start : end]
         kind = _kind(folded(sentence.lead + " " + words))
         yield Constraint(text=words, kind=kind, message=one.message, start=sentence.start, strength=strength)
+
+
+def _is_sealed(sentence: Sentence, following: Sentence, text: str) -> bool:
+    """True for a few words with "always." and the like right behind them on the same line."""
+    if following.pasted or "\n" in text[sentence.end : following.start]:
+        return False
+    return makes_rule(folded(following.text), folded(sentence.text))
 
 
 def _strength(sentence: Sentence) -> int:

@@ -150,15 +150,16 @@ def _split_cause(decision: Decision, start: int) -> str:
 
 def _turn_sizes(decision: Decision) -> dict[int, int]:
     """Tokens of each turn that may be summarized, by the entry that starts it."""
-    sizes: dict[int, int] = {}
-    turn: int | None = None
-    for n, measure in enumerate(decision.measured.measures[decision.range_start :], decision.range_start):
-        if not TURN_START_ROLES.isdisjoint(measure.roles) and _starts_turn(decision, n):
-            turn = n
-            sizes[n] = 0
-        if turn is not None:
-            sizes[turn] += measure.tokens - measure.system_tokens
-    return sizes
+    measures = decision.measured.measures
+    starts = [
+        n for n in range(decision.range_start, len(measures)) if not TURN_START_ROLES.isdisjoint(measures[n].roles)
+    ]
+    starts = [n for n in starts if _starts_turn(decision, n)]
+    ends = [*starts[1:], len(measures)]
+    return {
+        start: sum([m.tokens - m.system_tokens for m in measures[start:end]])
+        for start, end in zip(starts, ends, strict=False)
+    }
 
 
 def _starts_turn(decision: Decision, n: int) -> bool:

@@ -77,15 +77,17 @@ def project(branch: Branch, *, exact: bool = False) -> Projection:
         exact: as Pi 1.6.0; otherwise rows that the user excluded from context are not shown.
     """
     context = context_entries(branch.entries)
+    resets = [n for n, entry in enumerate(branch.entries) if entry.type in RESETTING_TYPES]
+    newest_reset = resets[-1] if resets else -1
+    if not resets:
+        plain = [ProjectedEntry(entry, None, False, exact) for entry in context]
+        return Projection(entries=plain, branch=branch, newest_reset=newest_reset)
     edits = {e.body.target_id: e for e in context if e.type == "context_edit"}
     projected = [
-        ProjectedEntry(entry, edits.get(entry.id) if edits else None, entry.type == "compaction", exact)
-        for entry in context
+        ProjectedEntry(entry, edits.get(entry.id), entry.type == "compaction" and n > 0, exact)
+        for n, entry in enumerate(context)
     ]
-    if projected:
-        projected[0] = msgspec.structs.replace(projected[0], is_silent=False)
-    resets = (n for n in range(len(branch.entries) - 1, -1, -1) if branch.entries[n].type in RESETTING_TYPES)
-    return Projection(entries=projected, branch=branch, newest_reset=next(resets, -1))
+    return Projection(entries=projected, branch=branch, newest_reset=newest_reset)
 
 
 RESETTING_TYPES = frozenset({"context_edit", "compaction"})

@@ -29,6 +29,9 @@ _CODE_LINE = re.compile(
     )""",
     re.VERBOSE,
 )
+_GUTTER = re.compile(r"\s*[+-]?\s{0,4}\d{1,5}\s(?:[-+*]\s+\*\*|#{1,6}\s)|\s*[+-]\s{0,4}\d{1,5}\s+(?:[-+*|]\s|$)")
+"""A line of a file that a tool showed: a sign, a number, then the line."""
+_FAULT = re.compile(r"\s*(?:[\w.]*(?:Error|Exception)\b(?:\s\[\w+\])?:|\[?(?:ERROR|FATAL)\b)")
 _FRAME = re.compile(r"\s*File \".*\", line \d+")
 _BRACKET = re.compile(r"[(){}=]")
 _BOX = re.compile("[─-╿▀-▟⠀-⣿]")
@@ -48,10 +51,16 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
     fences = _fence_lines(text)
     spans = [match.span() for match in _LINE.finditer(text) if match.group().strip()]
     skip_to = 0
+    shown_to = -1
     for n, (start, end) in enumerate(spans):
         if start < skip_to:
             continue
         line = text[start:end]
+        # A terminal wraps what it shows, and the rest of the line stands behind a blank on the next one.
+        wrapped = n and spans[n - 1][1] == shown_to and line[:1] == " " and text.count("\n", shown_to, start) == 1
+        if wrapped or _GUTTER.match(line) or _FAULT.match(line):
+            shown_to = end
+            continue
         after = fences.get(start) or _tagged_block(text, start, line, closings)
         if after is not None:
             rest, skip_to = after

@@ -151,6 +151,17 @@ _ABBREVIATION = re.compile(
     r"|bzw|ca|usw|evtl|ggf|inkl|p\.\s?ex|p\.\s?ej|sra?|[a-z])$",
     re.IGNORECASE,
 )
+_LABELLED = re.compile(
+    r"(?:option|plan|case|step|part|section|appendix|type|class|group|team|variant|version|choice|point|item|exhibit|figure"
+    r"|table|vitamin|grade|phase|drive|column|row|button|key|letter|language|level|model|branch|stage|in|and|or|than|as"
+    r"|with|use)$",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"\s*(?:never|always|only|please|do|don't|don’t|no|not|keep|leave|use|make|stick|stay|avoid|kindly|also|and|but|so|if"
+    r"|when|then|before|after|the|this|that|these|it|we|you|i|my|let|let's|run|ask|wait|write|answer|for|from|until|in)\b",
+    re.IGNORECASE,
+)
 _NUMBER_WORD = re.compile(r"(?:^|[\s(])(?:no|nr|fig|v|ver|sec|art)$", re.IGNORECASE)
 _ETC = re.compile(r"(?:etc|usw|al)$", re.IGNORECASE)
 _LONG_BREAK = re.compile(r";\s|\s[–—]\s|\n")
@@ -194,11 +205,22 @@ def _ends_sentence(body: str, start: int, stop: re.Match[str]) -> bool:
     if mark[0] != ".":
         return True
     before = body[max(start, stop.start() - 12) : stop.start()]
+    if _ends_in_letter(body, start, stop):
+        return True
     if _ABBREVIATION.search(before):
         return bool(_ETC.search(before)) and following.isupper()
     if _NUMBER_WORD.search(before):
         return not following.isdigit()
     return not body[start : stop.start()].strip().isdigit()
+
+
+def _ends_in_letter(body: str, start: int, stop: re.Match[str]) -> bool:
+    """True when the capital letter before a full stop names something ("option B.") and is no initial of a name."""
+    words = body[max(start, stop.start() - 40) : stop.start()].split()
+    if not words or not (len(words[-1]) == 1 and words[-1].isascii() and words[-1].isupper()):
+        return False
+    named = len(words) > 1 and _LABELLED.match(words[-2]) is not None
+    return words[-1] == "I" or named or _OPENING.match(body, stop.end()) is not None
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -167,9 +167,9 @@ def _undercounted(decision: Decision) -> Iterator[SessionWarning]:
 
 
 def _likely_tokens(decision: Decision, span: Iterable[int]) -> int:
-    measures = [decision.measured.measures[n] for n in span]
-    wide = sum(m.wide_chars for m in measures)
-    return sum(m.tokens for m in measures) + wide - wide // CHARS_PER_TOKEN
+    measures = decision.measured.measures
+    wide = sum([measures[n].wide_chars for n in span])
+    return decision.tokens(span) + wide - wide // CHARS_PER_TOKEN
 
 
 def _about(decision: Decision, n: int, code: str, text: str) -> SessionWarning:

@@ -294,3 +294,11 @@ def test_rows_whose_fields_have_any_type_are_read_or_refused(
 ) -> None:
     header = SessionBuilder().lines()[0]
     survives(header + b"".join(map(row_line, rows)), tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.parametrize("name", ["", "-"])
+def test_output_without_a_file_name_is_a_usage_error(name: str, tmp_path: Path) -> None:
+    ran = run("compact", saved(long_session(), tmp_path), "--output", name)
+    assert ran.code == 2
+    assert "name of a file" in ran.err
+    assert ran.out == ""

@@ -92,6 +92,8 @@ def compact(**options: Any) -> None:
     common = {name: options.pop(name) for name in SessionOptions.__dataclass_fields__}
     if options["write"] and options["output"] is not None:
         raise click.UsageError("--write and --output exclude each other: append to the session, or write a copy.")
+    if options["output"] in ("", "-"):
+        raise click.UsageError("--output needs the name of a file; without it the summary goes to standard output.")
     if options["record"] and not options["replay_dir"]:
         raise click.UsageError("--record needs --replay-dir DIR, the folder to add answers to.")
     if options["auto"] and options["reason"] not in (None, "threshold"):

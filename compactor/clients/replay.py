@@ -88,7 +88,7 @@ class ReplayClient:
     def complete(self, request: ModelRequest, observe: Observer) -> ModelResponse:
         """The recorded answer, else the inner client's.
 
-        An answer with an error is not recorded: the next run shall ask again.
+        An answer with an error, or one that was cut off, is not recorded: the next run shall ask again.
 
         Raises:
             ModelError: there is no recorded answer and nobody to ask, the record is damaged, or the request failed.
@@ -105,7 +105,7 @@ class ReplayClient:
                 kind="setup",
             )
         response = self.inner.complete(request, observe)
-        if self.record and response.stop_reason not in ("error", "aborted"):
+        if self.record and response.stop_reason not in ("error", "aborted", "length"):
             _write(path, _record(request, digest, self, response))
         return response
 

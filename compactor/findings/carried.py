@@ -55,11 +55,11 @@ _OMITTED = re.compile(r"(?:[-*]\s+)?(?:\(\+\d+ more(?:, left out for length)?\)|
 _LETTER = re.compile(r"\w")
 _CODE = re.compile(r"`([^`]+)`")
 _OWN_STATES = tuple(
-    word for f in ALL_FRAMES for word in (f.none_open, f.not_answered, f.asked_back, f.goes_on, f.so_far)
+    word for f in ALL_FRAMES for word in (f.none_open, f.not_answered, f.asked_back, f.goes_on, f.so_far, f.no_request)
 )
 _LIFTED = tuple(f.lifted for f in ALL_FRAMES)
 _LABELS = tuple(f"{f.constraint}: " for f in ALL_FRAMES)
-_OWN_REQUESTS = tuple(name for f in ALL_FRAMES for name in (f.current, f.latest))
+_OWN_REQUESTS = tuple(name for f in ALL_FRAMES for name in (f.current, f.latest, f.opened))
 
 
 def part_summaries(text: str) -> list[str]:
@@ -86,12 +86,13 @@ def with_previous(summaries: Sequence[str], newer: Digest, frames: Frames) -> Se
 def add_branch(sections: Sections, summary: str, entry_id: str, frames: Frames) -> None:
     """Adds what the summary of an abandoned branch says: its constraints, and the rest as context."""
     text = without_file_blocks(summary)
-    lead = frames.other_branch + reference(entry_id)
+    branch = frames.other_branch + reference(entry_id)
     for constraint in _constraints(text):
         sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=90, order=CARRIED_ORDER))
     for name, line in _lines(parse_summary(text, "branch")):
         if not line.startswith(_OWN_STATES):
-            told = clipped(f"{lead}, {name}: {line[_box_end(line) :]}", MAX_ITEM_CHARS)
+            lead = f"{branch}, {name}" if name else branch
+            told = clipped(f"{lead}: {line[_box_end(line) :]}", MAX_ITEM_CHARS)
             sections[CONTEXT].append(Item(text=told, rank=36 + 8 * (_target(name) == DECISIONS), order=CARRIED_ORDER))
 
 

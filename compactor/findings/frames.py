@@ -12,6 +12,8 @@ class Frames:
 
     current: str
     latest: str
+    opened: str
+    no_request: str
     goes_on: str
     none_open: str
     goal: str
@@ -53,6 +55,8 @@ class Frames:
 ENGLISH = Frames(
     current="Current request",
     latest="Latest request here, unanswered",
+    opened="This turn was opened by a message that the user did not type",
+    no_request="No request of the user in this part.",
     goes_on="It goes on from",
     none_open="Every request told here is answered; see Done.",
     constraint="Constraint",
@@ -91,6 +95,8 @@ ENGLISH = Frames(
 CHINESE = Frames(
     current="当前请求",
     latest="此部分最后的请求,尚未答复",
+    opened="此轮由一条并非用户输入的消息开始",
+    no_request="此部分没有用户的请求。",
     goes_on="承接自",
     none_open="此部分的请求均已答复,见 Done。",
     constraint="约束",

@@ -66,8 +66,11 @@ LAYOUTS: Mapping[RequestKind, tuple[Slot, ...]] = {
     "turn_prefix": _TURN_PREFIX,
 }
 
+GOAL_SHARE = 0.4
+LEAST_GOAL_CHARS = 100
+
 _SHARES = (
-    (GOAL, 0.4),
+    (GOAL, GOAL_SHARE),
     (IN_PROGRESS, 0.12),
     (BLOCKED, 0.06),
     (DONE, 0.24),
@@ -85,7 +88,9 @@ UNCERTAIN_SHARE = 0.35
 """What all constraints, and what uncertain ones, may take of the budget at most."""
 
 LONE_SHARE = 1 / 3
-"""Only a constraint that takes more than this of the budget by itself is cut."""
+WHOLE_CHARS = 320
+"""Only a constraint that takes more than this share of the budget by itself and is longer than this is cut, or one that
+would have no room at all."""
 
 LOW_RANK = 20
 """What has less is shown only where all else had room."""
@@ -133,6 +138,7 @@ def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Fr
 def _fill(waiting: Mapping[str, list[Item]], chosen: Mapping[str, list[Item]], room: int) -> None:
     """Gives each section its share of the room, and then what is left to the sections in order."""
     left = room - _take(waiting[GOAL], chosen[GOAL], room, least=FIRST_RANK)
+    left -= _take_cut(waiting[GOAL], chosen[GOAL], min(left, max(LEAST_GOAL_CHARS, int(GOAL_SHARE * room))))
     for name, share in _SHARES:
         if name in waiting:
             left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
@@ -161,9 +167,23 @@ def _take(waiting: list[Item], chosen: list[Item], room: int, *, least: int) -> 
     return used
 
 
+def _take_cut(waiting: list[Item], chosen: list[Item], room: int) -> int:
+    """Moves the best item, cut if it has to be, and gives the room it takes: what a session is for is never left out."""
+    mark_chars = len(" [… 00000 more characters]")
+    if not waiting or room < LEAST_GOAL_CHARS // 2 + mark_chars:
+        return 0
+    best = waiting.pop(0)
+    cut = best if _cost(best) <= room else replace(best, text=clipped(best.text, room - mark_chars - len("- [x] \n")))
+    if _cost(cut) > room:
+        waiting.insert(0, best)
+        return 0
+    chosen.append(cut)
+    return _cost(cut)
+
+
 def _constraints(items: Sequence[Item], room: int) -> list[Item]:
     """The constraints that have room, the surest first; one that is too long by itself is cut with a mark."""
-    longest = int(LONE_SHARE * room)
+    longest = max(int(LONE_SHARE * room), min(WHOLE_CHARS, int(CONSTRAINT_SHARE * room) - len("- [x] \n")))
     chosen: list[Item] = []
     used = 0
     for item in sorted(items, key=lambda item: -item.rank):

@@ -38,6 +38,8 @@ class Request:
 
     text: str
     """Verbatim; empty for a turn whose request is not among the messages."""
+    opening: str
+    """The text of the message that a turn without a request opens with, if an extension sent it; else empty."""
     message: int
     entry_id: str
     end: int
@@ -118,6 +120,7 @@ def _request(turn: _Turn, calls: Sequence[Call], commits: Sequence[Commit], *, i
                 changed[path] = changed.get(path, 0) + 1
     return Request(
         text=messages[span.start].text().strip() if is_user else "",
+        opening=messages[span.start].text().strip() if messages[span.start].role == "custom" else "",
         message=span.start,
         entry_id=turn.entry_id(span.start),
         end=span.stop,

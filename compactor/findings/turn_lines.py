@@ -40,6 +40,8 @@ def _add_current(sections: Sections, current: Request, requests: Sequence[Reques
         name = frames.current if page.ends_inside else frames.latest
         text = f"{name}{reference(current.entry_id)}: {quoted(current.text, page.request_chars)}"
         sections[GOAL].append(Item(text=text, rank=100, order=page.length))
+    elif page.ends_inside:
+        sections[GOAL].append(Item(text=_opening(current, page), rank=100, order=page.length))
     if current.goes_on:
         before = next((r for r in reversed(requests) if r.text and not r.goes_on), None)
         if before is not None:
@@ -53,6 +55,14 @@ def _add_current(sections: Sections, current: Request, requests: Sequence[Reques
     work = _work(current, page)
     if work:
         sections[DONE].append(Item(text=f"{frames.so_far}: {work}", rank=88, order=page.length))
+
+
+def _opening(current: Request, page: Page) -> str:
+    """What stands for the request of a turn that no message of the user opens."""
+    frames = page.frames
+    if not current.opening:
+        return frames.no_request
+    return f"{frames.opened}{reference(current.entry_id)}: {quoted(current.opening, page.request_chars)}"
 
 
 def _add_earlier(sections: Sections, request: Request, page: Page, *, is_first: bool) -> None:

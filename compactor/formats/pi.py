@@ -102,6 +102,8 @@ def _entries(found: Rows, rows: list[Entry], version: int, session_id: str, exac
             found.warnings.append(SessionWarning(code="extra_header", message=text, line=extra.line))
     if version < 2:
         return _migrate_v1(found, body, session_id, exact)
+    if version >= CURRENT_VERSION and len(body) == len(found.rows) - 1 and (exact or all(row.id for row in body)):
+        return body  # one header, nothing lost: every row is at its place
     entries: list[Entry] = []
     taken: set[str] = set()
     for position, row in enumerate(body):
@@ -113,10 +115,7 @@ def _entries(found: Rows, rows: list[Entry], version: int, session_id: str, exac
             patch = patch or {}
             text = f"line {row.line}: the entry has no id; {entry_id} is used in its place"
             found.warnings.append(SessionWarning(code="missing_id", message=text, line=row.line, entry_id=entry_id))
-        if row.index == position and patch is None:
-            entries.append(row)  # as in any sound file of the current version
-        else:
-            entries.append(_moved(row, position, entry_id, row.parent_id, patch))
+        entries.append(_moved(row, position, entry_id, row.parent_id, patch))
     return entries
 
 
