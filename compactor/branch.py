@@ -63,10 +63,11 @@ def link_parents(entries: Sequence[Entry], ghosts: Mapping[str, str | None]) -> 
         parent_id, entry_id = entry.parent_id, entry.id
         if parent_id and parent_id == previous:
             parents[index] = index - 1
-        elif parent_id is UNSET:
-            parents[index] = index - 1 if index else None
-            text = f"line {entry.line}: the entry has no parentId; joined to the line before it"
-            warnings.append(SessionWarning(code="missing_parent", message=text, line=entry.line, entry_id=entry_id))
+        elif parent_id is UNSET or parent_id == "":
+            if index:
+                parents[index] = index - 1
+                text = f"line {entry.line}: the entry has no parentId; joined to the line before it"
+                warnings.append(SessionWarning(code="missing_parent", message=text, line=entry.line, entry_id=entry_id))
         elif parent_id:
             found = parents[index] = seen.get(parent_id)
             if found is None:

@@ -1,7 +1,8 @@
 """The orders inside an English sentence: behind a polite frame, behind another clause, behind "please".
 
-Takes the main clause of a sentence in lower case; gives a strength as `constraint_orders` does. A frame ("would you mind",
-"it would be great if you could") is no rule by itself: what it asks for decides, so that a polite errand stays an errand.
+Takes the main clause of a sentence in lower case; gives a strength as `constraint_orders` does. A frame such as "would
+you mind" or "it would be great if you could" is no rule by itself: what it asks for decides, so that a polite errand
+stays an errand.
 """
 
 import re
@@ -53,9 +54,13 @@ _GOOD = (
 )
 _ASKED = re.compile(
     rf"(?:(?:can|could|would|will|won't|might|may) you {_ADVERBS}{_KIND}"
+    r"|(?:might|may|could|can|shall) (?:i|we) (?:suggest|propose|recommend)(?: that)? (?:we|you) (?:should )?"
+    r"|(?:might|shall) we (?:please |just |maybe )*"
     r"|(?:might|may|can|could) i (?:please |kindly )?(?:ask|request|beg|trouble) (?:that )?you (?:to )?"
-    rf"|(?:it|that|this)(?:'d| would|'ll| will|'s| is) (?:\w+ly |so |very |much |also |most )*(?:be )?(?:\w+ly |so |very"
-    rf" |much |most )*{_GOOD} (?:of you )?(?:if (?:you|we) (?:could |would |can |were to )*|to |for you to |(?=not )){_ADVERBS}"
+    rf"|(?:it|that|this)(?:'d| would|'ll| will|'s| is) (?:\w+ly |so |very |much |also |most )*(?:be )?(?:\w+ly |so "
+    rf"|very"
+    rf" |much |most )*{_GOOD} (?:of you )?(?:if (?:you|we) (?:could |would |can |were to )*|to |for you to "
+    rf"|(?=not )){_ADVERBS}"
     rf"|(?:if|hope|wish) you (?:could|can|would|'d|were to) {_ADVERBS}(?=.*\b(?:that|it|this)?(?:'d| would) be\b|.*"
     r"\b(?:i'd|i would)\b|.*\b(?:great|thanks|thank you)[.!]*$)"
     rf"|i(?:'d| would|'ll| must| have to| do| really)* {_ADVERBS}(?:like to |have to |want to )?(?:ask|request|beg|urge"
@@ -79,11 +84,13 @@ _JOINT = re.compile(
     r"(?:[,;:)…]|\.\.+|\s[-–—]+)\s+(?:(?:and|then|also)\s+)*|\s(?=(?:so|but|thus|hence|please|kindly)\s)"
 )
 _LEAD = re.compile(
-    r"(?:(?:so|but|thus|hence|therefore|please|kindly|and|then|also|just|ok|okay|instead|for now|again|yet|still)[, ]+)+"
+    r"(?:(?:so|but|thus|hence|therefore|please|kindly|and|then|also|just|ok|okay|instead|for now|again|yet"
+    r"|still)[, ]+)+"
 )
 _PLEASE = re.compile(r"\b(?:please|kindly)\b")
 _EVERY = re.compile(
-    r"^(?:at|in|on|after|before|with|for|behind) (?:the )?(?:(?:very )?(?:end|start|top|beginning|bottom|head|foot) of )?"
+    r"^(?:at|in|on|after|before|with|for|behind) (?:the )?(?:(?:very )?(?:end|start|top|beginning|bottom|head"
+    r"|foot) of )?"
     r"(?:each|every|all|any|anything|everything)\b(?:[^,:]{0,80}[,:] |(?: of (?:your|my|our|the))?(?: [\w-]+){1,2} )"
 )
 _OWN_WORK = re.compile(
@@ -91,6 +98,10 @@ _OWN_WORK = re.compile(
     r"|feature|release|deploy\w*|merge|command|task|time|anything|everything)s?\b"
 )
 _YOU = re.compile(r"(?:then )?you (?:always |must |should |also )?")
+_FOR = re.compile(
+    r"for (?:\w+ing|[\w-]+s|(?:the|all) [\w-]+),? (?=(?:please |always |only )?(?:use|run|take|choose|pick|call"
+    r"|prefer|stick)\b)"
+)
 _CASE = re.compile(
     r"(?:when|whenever|if|before|after|once|while|until|unless|as soon as)\b[^,:]{1,90},? (?:then )?(?=you )"
 )
@@ -151,7 +162,7 @@ def _is_later_rule(main: str, joint: re.Match[str]) -> bool:
 
 def each_time_strength(main: str) -> int:
     """How surely a sentence orders something for each of several cases: "at the end of each answer you write ..."."""
-    case = _EVERY.match(main) or _CASE.match(main)
+    case = _EVERY.match(main) or _CASE.match(main) or _FOR.match(main)
     if not case:
         return NONE
     order = main[case.end() :]

@@ -12,7 +12,6 @@ from compactor.constraint_clauses import asked_strength, each_time_strength, lat
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, order_strength
 from compactor.constraint_statements import is_norm, opens_rules, statement_strength
 
-
 _SCOPE = re.compile(
     r"\b(?:for|throughout|during|over|in) (?:the )?(?:rest|remainder|duration|course|whole|entire\w*|entirety)"
     r"(?: of)? ?(?:this|the|our|today|my)?\b"
@@ -22,14 +21,17 @@ _SCOPE = re.compile(
     r"|\b(?:this|the|our) (?:whole|entire) (?:session|conversation|chat|task|project|day)\b|\bas long as (?:we|you|i)\b"
     r"|\b(?:in|for|during|throughout|within) (?:all of )?(?:this|our) (?:session|conversation|chat|thread)\b"
     r"|\b(?:for|during|throughout) the (?:session|conversation|chat|thread)\b"
-    r"|\bat all times\b|\bunder no circumstances?\b|\bno matter what\b|\bin (?:the )?future\b|\bwithout exceptions?\b"
-    r"|\bevery (?:single )?time\b|\bby default\b|\bin any case\b|\bat no point\b|\bon no account\b|\bever again\b"
+    r"|\bat all times\b|\bunder no circumstances?\b|\bno matter what\b(?! (?:i|we|it|they|he|she)\b)"
+    r"|\bin (?:the )?future\b|\bwithout exceptions?\b"
+    r"|\bevery (?:single )?time\b(?! (?:i|we|it|the|a|an|they|he|she|someone)\b)|\bby default\b|\bin any case\b"
+    r"|\bat no point\b|\bon no account\b|\bever again\b"
 )
 
 _HEDGE = re.compile(
     r"\b(?:probably|maybe|perhaps|i (?:think|guess|suppose|feel|assume|believe|wonder)|i'm guessing"
     r"|we should (?:probably|also"
-    r"|then)|should be (?:able|possible|fine|ok|good|easy|done|there|it\b|enough|working|fixed|similar)|(?<!are )not sure"
+    r"|then)|should be (?:able|possible|fine|ok|good|easy|done|there|it\b|enough|working|fixed|similar)"
+    r"|(?<!are )not sure"
     r"|in theory)\b"
 )
 _POLITE = re.compile(
@@ -49,15 +51,17 @@ _NARRATIVE = re.compile(
 )
 _CHECKING = re.compile(r"(?:\b(?:ok|okay|please|got it|understood|alright|deal|clear|agreed|thanks|cool))\s*\?+$")
 _TAIL = re.compile(
-    r",? (?:if you (?:don't mind|please|can|could|would)|if (?:that's|it's) (?:ok|okay|all right|alright)|thanks|thank you|thx"
+    r",? (?:if you (?:don't mind|please|can|could|would)|if (?:that's|it's) (?:ok|okay|all right|alright)|thanks"
+    r"|thank you|thx"
     r"|cheers|(?:would|will|could) you)\s*[?.!]*$"
 )
 _FILLER = re.compile(
     r"^(?:[^\w'\"(<$]+|(?:please|pls|plz|kindly|ok|okay|alright|right|so|and|but|also|btw|by the way|again|oh|hey"
     r"|hi|hello|yes|yeah|yep|sure"
-    r"|one (?:more )?(?:thing|last thing|rule|request|note)|first(?:ly| of all)?|second(?:ly)?|third(?:ly)?"
+    r"|one (?:more )?(?:thing(?! (?:at|after|per)\b)|last thing|rule|request|note)|first(?:ly| of all)?"
+    r"|second(?:ly)?|third(?:ly)?"
     r"|finally|lastly|however|in general|generally"
-    r"|for context|just|actually|as (?:before|always|usual|ever|discussed|agreed)|to be clear|to repeat"
+    r"|for context|just(?! the\b)|actually|as (?:before|always|usual|ever|discussed|agreed)|to be clear|to repeat"
     r"|important(?:ly)?|note|nb|remember|rule|fyi"
     r"|reminder|another thing|then|additionally|furthermore|moreover|besides|plus|also note|thanks|thank you|great"
     r"|good|perfect|nice|cool|done"
@@ -72,7 +76,7 @@ _INTRO = re.compile(
     r"|should|as)\b[^,:]{1,90}[,:]\s*"
 )
 _CONDITIONAL = re.compile(
-    r"^(?!(?:if|when) (?:yes|so|not|no|that works|it works)\b)"
+    r"^(?!(?:if|when) (?:yes|so|not|no|that works|it works)\b|(?:after|before|once|when|until) (?:that|this|it)\b)"
     r"(?:when|whenever|if|before|after|once|until|unless|each time|every time|any time|should)\b"
 )
 

@@ -21,7 +21,8 @@ _STANDING = (
     r"|adhere|abide|honou?r"
     r"|use (?!it\b|that\b|this\b|the (?:read|bash|edit) tool)|use (?:it|that|this) (?:for|in|on|everywhere|throughout"
     r"|only|always|wherever|whenever)|(?:take|pick|choose|opt for|go for|go with)(?= .*\b(?:if|when|whenever|where"
-    r"|wherever|unless|over)\b)|answer(?! (?:the|this|that|him|her|my)\b)|reply(?! to (?!me|us|each|every|all))|respond(?! to (?!me|us|each|every|all))|speak|talk|be (?!my)|refer to"
+    r"|wherever|unless|over)\b)|answer(?! (?:the|this|that|him|her|my)\b)|reply(?! to (?!me|us|each|every|all))"
+    r"|respond(?! to (?!me|us|each|every|all))|speak|talk|be (?!my)|refer to"
     r"|default to"
     r"|favou?r|hold off|hold back|mask|redact|conceal|protect|guard|consult|confirm|check (?:in )?with me|check with"
     r"|let me (?:know|review|approve|decide|see|confirm|handle|do the)|tell me (?:before|when|if|first|whenever)|format"
@@ -31,10 +32,12 @@ _STANDING = (
     r"|every|all|your|with)"
     r"|start (?:each|every|all|your)|end (?:each|every|all|your|with)|finish (?:each|every|all|your)|prefix|suffix"
     r"|append (?:each|every|to every)"
-    r"|quote|name|put|place|store|tag|label|group|phrase|work (?:in|on|with|inside|within|only|from)\b"
+    r"|quote|name|put|place|store|tag|label|group|phrase|work (?:just |only |please )*(?:in|on|with|inside|within"
+    r"|only|from)\b"
     r"|stop and (?:ask|wait|tell|check)|(?:support"
     r"|target) (?=.{0,40}\d)|structure|target|pretend"
-    r"|act as|back up|refuse|decline|return only"
+    r"|act as|back up|(?:ping|tell|call|warn|notify|alert|inform|remind) me (?:before|when|if|first|whenever|once"
+    r"|as soon as)|refuse|decline|return only"
     r"|output only|reuse|always|only|strictly|exclusively"
 )
 _STANDING_IMPERATIVE = re.compile(r"(?:" + _STANDING + r")\b")
@@ -67,7 +70,8 @@ _FIRM_QUALIFIER = re.compile(
     r"|confirm(?:ation|ed)?|sign-?off|if and only if|as (?:few|little|small|short) as|twice)\b"
 )
 _SOFT_QUALIFIER = re.compile(
-    r"n't\b|\b(?:not|short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?|sentences?|words"
+    r"n't\b|\binstead[.!]*$|\b(?:not|short|brief(?:ly)?|concise(?:ly)?|terse|plain|simple|bullets?|bullet points?"
+    r"|sentences?|words"
     r"|paragraphs?|columns|lowercase"
     r"|uppercase|british|american|metric|utc|iso|style|convention(?:al)?s?|stdlib|standard library"
     r"|imperative (?:mood|form)"
@@ -90,7 +94,8 @@ _NOT_IMPERATIVE = re.compile(
     r"|which|who|where|when|why|how|is|are|was|were|does|did"
     r"|do you|has|have|had|can|could|would|will|may|might|yes|no|nope|yeah|ok|thanks?|hm+|wow|looks?|seems?|works?"
     r"|maybe|probably|perhaps|still|now|another|same|any|let'?s?|lets"
-    r"|good|nice|great|cool|hello|hi|hey|first|second|third|next|last|not|nah|sounds?|turns?|got|done|sorry|oh|um+|well|true|exactly|correct|never mind|if"
+    r"|good|nice|great|cool|hello|hi|hey|first|second|third|next|last|not|nah|sounds?|turns?|got|done|sorry|oh|um+"
+    r"|well|true|exactly|correct|never mind|if"
     r"|because|since|in|on|at|for|from|with|after|before|hopefully|apparently|\w+ed|i'\w+|it'\w+"
     r"|we'\w+|you'\w+|they'\w+|that'\w+|there'\w+|what'\w+|who'\w+|he'\w+|she'\w+|commit what|fix|add|implement"
     r"|create|remove|delete|update|change|read|open|continue|check out|look)\b"
@@ -103,7 +108,8 @@ _SHAPED = re.compile(
     r"|drop|spare me|forego|cut) (?!it\b|that\b|this\b)\w"
 )
 _FINITE = re.compile(
-    r"\b(?:i|we|he|she|they|looks?|seems?|still|fails?|crash(?:es)?|is|are|was|were|has|have|had|did|does|will|would|could|can|that's|it's|what|why|how|now)\b"
+    r"\b(?:i|we|he|she|they|looks?|seems?|still|fails?|crash(?:es)?|is|are|was|were|has|have|had|did|does|will|would"
+    r"|could|can|that's|it's|what|why|how|now)\b"
 )
 _ANSWERS = re.compile(
     r"(?!the\b|these\b|those\b|your\b|my\b|all\b|new\b|more\b)(?:[\w-]+ ){1,4}(?:answers|replies|responses|summaries"
@@ -118,7 +124,8 @@ _VERBLESS = re.compile(
 _UNIVERSAL = re.compile(
     r"^(?:only|nothing|nobody|no one|none of|not|never|always|every|each|all|any|anything|everything|everyone|no"
     r"|zero|whatever|whoever)\b"
-    r"(?!,|\.|!|$| (?:that|it|i|we|but|this|wait|idea|problem|worries|way|thanks|thank|need|yet|sure|really|works?"
+    r"(?!,|\.|!|$| (?:matter|that|it|i|we|but|this|wait|idea|problem|worries|way|thanks|thank|need|yet|sure|really"
+    r"|works?"
     r"|good|done|right|of"
     r" (?:it|that|this)|tests? (?:pass|fail|are)|looks?|bad|wonder|luck|doubt|clue|you|what|mind|exactly|working"
     r"|quite|so|everything|all|every|always)\b)"
@@ -127,7 +134,8 @@ _VERB_NOTHING = re.compile(r"[a-z]+ (?:nothing|no one|nobody|none)\b")
 _HAPPENED = re.compile(r"\b(?:have|has|had) (?:all |already |now |just )?(?:been|gone)\b|\b(?:was|were|did)\b")
 _ANY = re.compile(r"(?:each|every|all|any)\b")
 _STATES = re.compile(
-    r"[\w.-]+ (?:relies|uses|has|supports|depends|needs|comes|contains|provides|allows|runs|works|calls|returns|shows|takes"
+    r"[\w.-]+ (?:relies|uses|has|supports|depends|needs|comes|contains|provides|allows|runs|works|calls|returns"
+    r"|shows|takes"
     r"|gives|sends|creates|handles|ignores|renders) (?:an?|the|to|in|on|from|with|by|its|via|for|no|up|out|cli|as)\b"
 )
 _MODAL_SHAPE = re.compile(
@@ -141,6 +149,7 @@ _ONE_THING = re.compile(
     r"(?:write|create|make|add|build|implement|generate|draw|print|show|give) (?:me )?(?:an?|some|another)\b"
 )
 """An errand, unless a word of `_GENERAL` says that it comes again and again."""
+_BEFORE = re.compile(r"\b(?:before|prior to) (?!we\b|i\b|that\b|this\b|it\b|they\b|and\b)\w")
 _JUST_DO = re.compile(r"(?:do|try) (?:it|that|this)\b(?!.*\b(?:always|each|every|before)\b)|skip \d")
 _GENERAL = re.compile(
     r"\b(?:always|never|only|without|unless|whenever|(?:after|before|with|for|in|of|on|per|to|from) (?:each|every|any)"
@@ -148,11 +157,20 @@ _GENERAL = re.compile(
 )
 
 _PLURAL_WISH = re.compile(
-    r"(?!errors?\b|bugs?\b|issues?\b|problems?\b|typos?\b|this\b|changes\b|lots\b|was\b|is\b|has\b|does\b|looks\b|works\b)"
-    r"(?:[\w-]+ ){0,2}[\w-]{2,}s (?:in|as|with|for|under|by|on|sorted|kept|written|wrapped|named|ordered|without|only|everywhere"
+    r"(?!errors? (?:in|when|on|with|for)\b|bugs?\b|issues?\b|problems?\b|typos?\b|this\b|changes\b|lots\b|was\b|is\b"
+    r"|has\b|does\b|looks\b|works\b)"
+    r"(?:[\w-]+ ){0,2}[\w-]{2,}s (?:in|as|with|for|under|by|on|sorted|kept|written|wrapped|named|ordered|without"
+    r"|only|everywhere"
     r"|throughout)\b(?!.* to \w)[^,;:]{0,60}[.!]*$"
 )
 """What a plural without an article should be like speaks of all of them: "imports sorted by name"."""
+
+_ONLY_WHERE = re.compile(r"(?:[\w-]+ ){0,2}[\w-]+s only (?:where|when|if|for|in|on|after|with)\b")
+_PLEASED = re.compile(
+    r"(?!.*\b(?:this|that|it|the|these|those|one|ones|continue|more|go|next|help|on|now|me)\b)(?:[\w+#'/-]+ ){1,6}?"
+    r"(?:[\w+#'/-]+, please|please)[.!]*$"
+)
+"""A noun with "please" behind it: "British spelling, please"."""
 
 _PHRASE = re.compile(
     r"(?!errors? in|bug|crash|typo|issue)[\w-]+(?: [\w-]+){0,2} (?:in|as|with|for|under|by|sorted|kept|written|wrapped"
@@ -172,8 +190,11 @@ def is_wish_without_verb(main: str) -> bool:
 
 def is_wish_for_all(main: str) -> bool:
     """True for a phrase without a verb about a plural, such as "dates in ISO format"."""
-    known = _NOT_IMPERATIVE.match(main) or _TASK_IMPERATIVE.match(main) or _FINITE.search(main)
-    return _PLURAL_WISH.match(main) is not None and not known
+    if _NOT_IMPERATIVE.match(main) or _TASK_IMPERATIVE.match(main):
+        return False
+    if _ONLY_WHERE.match(main) or _PLEASED.match(main):
+        return True
+    return _PLURAL_WISH.match(main) is not None and not _FINITE.search(main)
 
 
 def order_strength(main: str, *, conditional: bool) -> int:
@@ -195,6 +216,8 @@ def order_strength(main: str, *, conditional: bool) -> int:
         return LIKELY
     if _TASK_IMPERATIVE.match(main) and not _LETS.match(main):
         if conditional or _FIRM_QUALIFIER.search(main) or _SOFT_QUALIFIER.search(main):
+            return LIKELY
+        if _BEFORE.search(main) and not _NOT_IMPERATIVE.match(main):
             return LIKELY
         has_order = _GENERIC_QUALIFIER.search(main) and not _FINITE.search(main) and not _NOT_IMPERATIVE.match(main)
         return POSSIBLE if has_order else NONE

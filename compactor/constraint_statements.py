@@ -1,7 +1,7 @@
 """English sentences that state a rule by a ban, a modal verb, a preference or a norm, wherever those words stand.
 
-Takes the main clause of a sentence in lower case; gives a strength as `constraint_orders` does. Bans and preferences are
-certain, modal verbs and norms likely. What an error message or a specification is reported to say is no rule.
+Takes the main clause of a sentence in lower case; gives a strength as `constraint_orders` does. Bans and preferences
+are certain, modal verbs and norms likely. What an error message or a specification is reported to say is no rule.
 """
 
 import re
@@ -9,11 +9,12 @@ import re
 from compactor.constraint_claims import claims_rule
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE, is_wish_for_all, is_wish_without_verb
 
-_CLAUSE = r"(?:^|[,;:(–—/]\s*|\s-+\s+|\b(?:and|but|so|then|or|also|please|pls|plz|because|again)\s+)"
+_CLAUSE = r"(?:^|[,;:(–—/]\s*|\s-+\s+|\b(?:and|but|so|then|or|also|please|pls|plz|because|again|means|meaning)\s+)"
 _NOT_A_BAN = (
     r"(?!know|think|worry|get (?:me|it|why|how)|care\b|mind\b|understand|see (?:why|how|any|a|the|it)|remember\b|mean"
     r"|believe|recall|expect|exist|have (?:a|any|the|to|time)|need\b|seem|matter|happen|work|even (?:know|get|see)"
-    r"|really (?:know|get|see|understand|care|like|want|need)|like\b|want\b|you\b|we\b|i\b|they\b|look (?:right|good))"
+    r"|really (?:know|get|see|understand|care|like|want|need)|like\b|want\b|you\b(?! dare)|we\b|i\b|they\b"
+    r"|look (?:right|good))"
 )
 _BAN = re.compile(
     _CLAUSE + r"(?:(?:just|simply|really|kindly|absolutely|definitely|generally|ever|still|whatever you do|ok|okay"
@@ -37,6 +38,7 @@ _NEGATED = re.compile(
     r"|\b(?:can't|cannot|can not) (?:change|break|add|drop|use|require|depend|exceed|rely|contain|grow|touch|leave"
     r"|go)\b"
     r"|\b(?:not|isn't|aren't|is never|are never) (?:be )?(?:allowed|permitted|supposed to|meant to be|acceptable"
+    r"|wished|wanted|desired"
     r"|welcome"
     r"|an option|negotiable|up for|to be \w|okay to|ok to|for (?:public|sharing|publication))"
     r"|\b(?:is|are|stays?|remains?|be|as) (?:strictly |absolutely |completely |totally |currently )?(?:forbidden"
@@ -69,13 +71,14 @@ _MUST = re.compile(
     r"|consent|permission|confirmation|go-?ahead|blessing|test|tests|entry|ticket|comment|changelog|docstring|note)\b"
 )
 _SHOULD = re.compile(
-    r"\bshould(?: \w+ly)? (?:always|only|stay|remain|be(?! (?:able|possible|fine|ok|good|easy|done"
+    r"(?<!\bthere )\bshould(?: \w+ly)? (?:always|only|stay|remain|be(?! (?:able|possible|fine|ok|good|easy|done"
     r"|there|it|enough|working|fixed)\b)|keep|use|have(?! \w+ed\b| been\b)|follow|match|end|start"
     r"|contain|include|fit"
     r"|go|come|work"
     r"|support|pass|run|get|begin|mention|refer|ask|avoid|prefer|live|adhere|conform|carry|say|read|look|take|fail"
     r"|happen)\b"
-    r"|\b(?<!if )you (?:should|ought to|shall|are to|may only|can only|will only|only|always|need to|have to|must|'re to)\b"
+    r"|\bought to (?:be|have|stay|remain|keep|use|come|go)\b|\b(?<!if )you (?:should|ought to|shall|are to|may only"
+    r"|can only|will only|only|always|need to|have to|must|'re to)\b"
     r"|\byou(?: do not|'ll| will| don't) (?:not |never |only |always |have to |need to )"
 )
 _ASSURE = re.compile(
@@ -126,7 +129,8 @@ _PREFER = re.compile(
 _NORM = re.compile(
     r"\bwe (?:always|never|only|strictly|exclusively|don't|do not|must|can only|stick|prefer|avoid|require|target"
     r"|standardi[sz]e"
-    r"|support(?= .*\d)|still support|are (?:on|stuck|limited|bound)|have a (?:policy|rule|convention|strict))\b(?! (?:know"
+    r"|support(?= .*\d)|still support|are (?:on|stuck|limited|bound)|have a (?:policy|rule|convention"
+    r"|strict))\b(?! (?:know"
     r"|see|need|think"
     r"|have|get|even|really|care))"
     r"|\bwe use (?:[\w.+#-]+ ){0,3}(?:here|only|everywhere|throughout|for (?:all|every|everything)|exclusively|not"
@@ -137,7 +141,8 @@ _NORM = re.compile(
     r"|limit|platform|runtime|browser|level)s? (?:is|are)\b"
     r"|\b(?:the|this) (?:rule|policy|convention|requirement|constraint|limit|deadline|budget|standard"
     r"|deal) (?:here )?is\b"
-    r"|\b(?:stays?|remains?|goes(?! on\b)|go(?! on\b)|live|lives|belongs?) (?:\d[\d.]*|in|on|at|as|out|under|below|above|within|between"
+    r"|\b(?:stays?|remains?|goes(?! on\b)|go(?! on\b)|live|lives|belongs?) (?:\d[\d.]*|in|on|at|as|out|under|below"
+    r"|above|within|between"
     r"|inside|with|the same"
     r"|untouched|unchanged|intact|private|secret|compatible|stable|small|short|off|read|where|here|local|\w+ only)\b"
     r"|\b(?:leave|leaves|leaving|left|keep|keeps|keeping|kept|stays?|staying|remains?) (?:\S+ ){0,8}?(?:alone|as[- ]is"
@@ -170,7 +175,8 @@ _NOMINAL = re.compile(
     r"(?:^|[,;:(–—]\s*|\s-+\s|\b(?:and|with|but) )no (?!longer|idea|problem|one\b|need|matter|worries|doubt|clue"
     r"|such|way|wonder|luck"
     r"|that|it\b|i\b|we\b|but|this|wait|thanks|sure)[a-z]"
-    r"|^(?!(?:that|this|it|there|he|she|they|we|i|you|these|those|was|is)\S*\s)(?:[\w+#.'/-]+ ){1,5}?(?:only|not [\w '-]+|throughout|everywhere)(?:,? please)?[.!]*$|^[^,]{2,40}, (?:not"
+    r"|^(?!(?:that|this|it|there|he|she|they|we|i|you|these|those|was|is)\S*\s)(?:[\w+#.'/-]+ ){1,5}?(?:only"
+    r"|not [\w '-]+|throughout|everywhere)(?:,? please)?[.!]*$|^[^,]{2,40}, (?:not"
     r"|never) [^,]{2,40}$"
     r"|\b(?:at most|no more than|not more than|no longer than|at least|max(?:imum)?(?: of)?|up to|fewer than"
     r"|less than|exactly|under|within"
@@ -183,10 +189,12 @@ _NOMINAL = re.compile(
     r"|\bplease[.!]*$"
 )
 _BOUND = re.compile(
-    r"^(?:max(?:imum|imal)?|min(?:imum|imal)?) (?!\w+ed\b)\w|\b(?:is|are) (?:the|our|a hard) (?:max\w*|min\w*|upper|lower|cap"
+    r"^(?:max(?:imum|imal)?|min(?:imum|imal)?) (?!\w+ed\b)\w|\b(?:is|are) (?:the|our|a hard) (?:max\w*|min\w*|upper"
+    r"|lower|cap"
     r"|ceiling|floor)\b|^(?:[\w+#'/-]+ ){0,4}(?:please|everywhere|throughout)[.!]*$"
     r"|\bmay not (?:grow|exceed|contain|use|change|have|go|take|leave|depend|add|break|touch|drop|require|include)\b"
-    r"|\b(?:isn't|not) (?:optional|up for debate|negotiable)\b|\bwe (?:write|spell|say|indent|name|format) .{1,40}, not\b"
+    r"|\b(?:isn't|not) (?:optional|up for debate|negotiable)\b|\bwe (?:write|spell|say|indent|name"
+    r"|format) .{1,40}, not\b"
     r"|\b(?:goes|go|belongs?) into\b"
 )
 _LETS = re.compile(
@@ -196,6 +204,8 @@ _LETS = re.compile(
 _REPORTED = re.compile(
     r"\b(?:invariant|error|exception|warning|message|complain\w*|fails?|failed|says|said|claims?|assert\w*|crash\w*)"
     r" (?:\S+ ){0,3}?(?:that|because|saying|with)\b.*\b(?:must|should|has to|needs to)\b.*"
+    r"|\b(?:docs?|documentation|readme|spec|log|compiler|linter|tests?|it) (?:says?|said|claims?|states?|tells? me)\b.*"
+    r"\b(?:must|should|has to|needs to)\b.*"
     r"|\b(?:where|what|how|which|why|who|when) (?:\S+ ){1,4}?should .*"
 )
 """What somebody or something else says, from where it begins to the end."""

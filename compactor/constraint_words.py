@@ -98,8 +98,10 @@ _GERMAN_BAN = re.compile(
     r"|da)\b)\w+ .*\bnicht\b"
 )
 _IN_LANGUAGE = re.compile(
-    r"^(?:(?:ab jetzt|bitte|por favor|nur|alles|immer|tout|todo|tutto|sempre|toujours|siempre|solo)[, ]+)*(?:auf (?:deutsch"
-    r"|englisch|französisch|spanisch|italienisch|russisch|polnisch|türkisch|niederländisch)|en (?:français|anglais|allemand"
+    r"^(?:(?:ab jetzt|bitte|por favor|nur|alles|immer|tout|todo|tutto|sempre|toujours|siempre"
+    r"|solo)[, ]+)*(?:auf (?:deutsch"
+    r"|englisch|französisch|spanisch|italienisch|russisch|polnisch|türkisch|niederländisch)|en (?:français|anglais"
+    r"|allemand"
     r"|espagnol|español|inglés|francés|alemán|castellano|português)|in (?:italiano|inglese)|em (?:português|inglês))\b"
     r"(?:[, ]+(?:bitte|antworten|merci|s'il (?:te|vous) plaît|por favor|per favore|solo|uniquement|nur|immer))*[.!]*$"
 )

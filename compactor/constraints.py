@@ -9,17 +9,15 @@ implied, and wishes phrased as questions.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from compactor.constraint_changes import lifts_something, topic
 from compactor.constraint_claims import makes_rule
 from compactor.constraint_cues import english_strength
+from compactor.constraint_kinds import ConstraintKind, kind_of
 from compactor.constraint_orders import CERTAIN, LIKELY, NONE, POSSIBLE
 from compactor.constraint_words import heads_rules, is_meant_here, other_strength
 from compactor.messages import Message
 from compactor.sentences import Sentence, sentences
-
-ConstraintKind = Literal["action", "secrecy", "process", "preference", "output"]
 
 MAX_SENTENCE_CHARS = 1500
 """A longer run without an end of sentence was not typed as a rule."""
@@ -176,7 +174,7 @@ def _in_message(one: _Said) -> Iterator[Constraint]:
                 end = said[n].end
                 n += 1
         words = one.text[sentence.start : end]
-        kind = _kind(folded(sentence.lead + " " + words))
+        kind = kind_of(folded(sentence.lead + " " + words))
         yield Constraint(text=words, kind=kind, message=one.message, start=sentence.start, strength=strength)
 
 
@@ -237,48 +235,6 @@ _LATIN = re.compile(r"[a-z]{2}")
 def folded(text: str) -> str:
     """The text in lower case on one line, with straight quotes and without Markdown emphasis: what the tables read."""
     return plain(text).lower()
-
-
-_KINDS: tuple[tuple[ConstraintKind, re.Pattern[str]], ...] = (
-    (
-        "secrecy",
-        re.compile(
-            r"\b(?:secret|confidential|private|codename|code name|tokens?|passwords?|credentials?|api[- ]?keys?"
-            r"|reveal|leak|expose|disclos\w+|nda"
-            r"|mention|redact|mask|between us|embargo\w*|vertraulich|geheim\w*|confidentiel\w*|confidencial"
-            r"|secreto)\b|保密|机密|泄|密钥|密码|令牌|秘密|機密"
-        ),
-    ),
-    (
-        "output",
-        re.compile(
-            r"\b(?:answers?|repl(?:y|ies)|respon(?:d|se|ses)|summar\w+|bullets?|emojis?|sentences?|words"
-            r"|paragraphs?|json|markdown|table|preamble|prose"
-            r"|plain text|headings?|tone|antwort\w*|beantwort\w*|répon\w+|responde|respuestas?|in (?:english"
-            r"|german|french|spanish|chinese|japanese))\b"
-            r"|回答|回复|输出|中文|英文|表情|格式|答え|回答|日本語|箇条書き"
-        ),
-    ),
-    (
-        "preference",
-        re.compile(
-            r"\b(?:prefer\w*|rather|like|favou?r|hate|love|style|spelling|tabs|spaces|naming|short functions|lieber"
-            r"|préfère|prefiero)\b|喜欢|偏好|最好|尽量|优先|好み"
-        ),
-    ),
-    (
-        "process",
-        re.compile(
-            r"\b(?:before|after|first|ask|wait|approval|confirm\w*|review|each|every|one .{1,30} at a time|tests?"
-            r"|run|commits?|branch|step|always|plan"
-            r"|use|with|bevor|frag\w*|vor jedem|avant|antes)\b|先|每次|之前|确认|测试|前に|毎回"
-        ),
-    ),
-)
-
-
-def _kind(line: str) -> ConstraintKind:
-    return next((kind for kind, pattern in _KINDS if pattern.search(line)), "action")
 
 
 _BAN_WORD = re.compile(r"\b(?:never|don't|do not|must|only|not|always)\b|不要|禁止|必须")

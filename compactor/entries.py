@@ -104,7 +104,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
             body, bad = lenient(load_json(self.raw), EntryBody)
         except ValueError as error:
             return EntryBody(), [f"the entry ({error})"]
-        return body, bad + (["bytes that are not UTF-8"] if not _is_utf8(self.raw) else [])
+        return body, bad + ([NOT_UTF8] if not _is_utf8(self.raw) else [])
 
     def wire(self) -> dict[str, Any]:
         """The whole JSON object with unknown fields, migrated to version 3.
@@ -129,6 +129,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
             found.pop(key, None)
         return found
 
+
+NOT_UTF8 = "bytes that are not UTF-8"
+"""Stands among the names of unusable fields; such bytes are read as U+FFFD."""
 
 _decode_body = msgspec.json.Decoder(EntryBody).decode
 

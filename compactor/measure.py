@@ -4,12 +4,13 @@ Takes a projection and a counter; gives one small `EntryMeasure` an entry. By de
 whose call does not stand before them: providers refuse a request that holds one.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from compactor.entries import SessionWarning
+from compactor.entries import NOT_UTF8, SessionWarning
 from compactor.entry_measure import EntryMeasure
 from compactor.message_measure import message_measure
 from compactor.messages import Message
@@ -38,7 +39,7 @@ def measure(projection: Projection, counter: Counter, *, exact: bool = False) ->
         exact: as Pi 1.6.0; otherwise a result without its call before it is left out, with a warning.
     """
     measures = [measure_entry(projected, counter) for projected in projection.entries]
-    warnings = list(_malformed(projection.entries, measures))
+    warnings = [*_lost_tail(projection), *_malformed(projection.entries, measures)]
     if exact:
         return Measured(projection=projection, measures=measures, warnings=warnings)
     entries = list(projection.entries)
@@ -98,5 +99,23 @@ def _malformed(entries: Iterable[ProjectedEntry], measures: Iterable[EntryMeasur
     for projected, found in zip(entries, measures, strict=True):
         if found.problems:
             entry = projected.entry
-            text = f"line {entry.line}: {', '.join(found.problems[:5])} can't be used as written and counts as missing"
+            fields = [name for name in found.problems if name != NOT_UTF8]
+            told = [f"{', '.join(fields[:5])} can't be used as written and counts as missing"] if fields else []
+            told += [f"{NOT_UTF8} are read as U+FFFD"] if NOT_UTF8 in found.problems else []
+            text = f"line {entry.line}: {'; '.join(told)}"
             yield SessionWarning(code="malformed_field", message=text, line=entry.line, entry_id=entry.id)
+
+
+def _lost_tail(projection: Projection) -> Iterable[SessionWarning]:
+    """A warning where the newest compaction kept entries that can't be found."""
+    first = projection.entries[0].entry if projection.entries else None
+    if first is None or first.type != "compaction":
+        return
+    kept_id = first.body.first_kept_entry_id
+    before = itertools.takewhile(lambda e: e.index != first.index, projection.branch.entries)
+    if kept_id != first.id and not any(e.id == kept_id for e in before):
+        text = (
+            f"line {first.line}: the first entry that the compaction kept ({kept_id!r}) is not before it on the branch"
+        )
+        text += "; nothing from before it is in the context but its summary"
+        yield SessionWarning(code="first_kept_missing", message=text, line=first.line, entry_id=first.id)

@@ -24,7 +24,7 @@ RESULT_MAX_CHARS = 2000
 SAMPLE_CHARS = 500
 """Scripts are judged by the start of a text: enough to tell, and a bounded cost."""
 
-_WIDE = re.compile("[^\x00-\u058f]")
+_WIDE = re.compile("[^\x00-\u058f\ufffd]")  # a replacement character is of no script
 
 
 def message_measure(message: Message) -> EntryMeasure:

@@ -127,7 +127,7 @@ def plan_compaction(
     measures = measured.measures
     previous = _previous_compaction(measured)
     start = 0 if previous is None else previous + 1
-    if not any(_plain(m.roles) for m in measures[start:]):
+    if not any(set(m.roles) - {"system"} for m in measures[start:]):
         since = "after the previous compaction " if start else ""
         return Skip(reason="no_messages", detail=f"there is no message {since}that a summary could replace")
     cut = find_cut(measured, start, settings.keep_recent_tokens, exact=exact)
@@ -171,11 +171,7 @@ def _plan(measured: Measured, cut: Cut, start: int, previous: int | None, contex
 
 def _plain_messages(measures: Sequence[EntryMeasure]) -> int:
     """Messages other than system ones, which are never summarized."""
-    return sum(_plain(m.roles) for m in measures)
-
-
-def _plain(roles: tuple[str, ...]) -> int:
-    return len(roles) - roles.count("system")
+    return sum([len(m.roles) - m.roles.count("system") for m in measures])
 
 
 def _nothing(plan: CompactionPlan, settings: CompactionSettings) -> Skip:

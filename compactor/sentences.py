@@ -152,14 +152,17 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
-    r"(?:option|plan|case|step|part|section|appendix|type|class|group|team|variant|version|choice|point|item|exhibit|figure"
+    r"(?:option|plan|case|step|part|section|appendix|type|class|group|team|variant|version|choice|point|item|exhibit"
+    r"|figure"
     r"|table|vitamin|grade|phase|drive|column|row|button|key|letter|language|level|model|branch|stage|in|and|or|than|as"
     r"|with|use)$",
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"\s*(?:never|always|only|please|do|don't|don’t|no|not|keep|leave|use|make|stick|stay|avoid|kindly|also|and|but|so|if"
-    r"|when|then|before|after|the|this|that|these|it|we|you|i|my|let|let's|run|ask|wait|write|answer|for|from|until|in)\b",
+    r"\s*(?:never|always|only|please|do|don't|don’t|no|not|keep|leave|use|make|stick|stay|avoid|kindly|also|and|but"
+    r"|so|if"
+    r"|when|then|before|after|the|this|that|these|it|we|you|i|my|let|let's|run|ask|wait|write|answer|for|from|until"
+    r"|in)\b",
     re.IGNORECASE,
 )
 _NUMBER_WORD = re.compile(r"(?:^|[\s(])(?:no|nr|fig|v|ver|sec|art)$", re.IGNORECASE)

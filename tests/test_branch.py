@@ -72,7 +72,7 @@ def test_an_entry_without_a_parent_field_follows_the_line_before_it() -> None:
         row.pop("parentId")
     session = builder.session()
     assert len(path(session)) == 3
-    assert codes(session) == ["missing_parent"] * 3
+    assert codes(session) == ["missing_parent"] * 2
     assert session.parents == [None, 0, 1]
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rules_said import DEVELOPED, HELD_OUT, NOT_RULES
 from strategies import any_character
 
+from compactor.constraint_orders import LIKELY
 from compactor.constraints import (
     Constraint,
     constraints_in_summary,
@@ -28,6 +29,55 @@ def texts_of(*texts: str) -> list[str]:
 @pytest.mark.parametrize("sentence", DEVELOPED)
 def test_a_rule_is_found_word_for_word(sentence: str) -> None:
     assert texts_of(f"Please fix the parser first.\n\n{sentence}\n\nThanks!") == [sentence]
+
+
+def test_a_clear_rule_is_at_least_likely() -> None:
+    """Weaker ones give way first and are not put back into a reply that lost them."""
+    assert [sentence for sentence in DEVELOPED if found_in(sentence)[0].strength < LIKELY] == []
+
+
+@pytest.mark.parametrize(
+    "lead", ["PS: ", "thx... ", "well… ", "2 of 3 pass; ", "(see above) ", "ship it 🚀 ", "a, b, etc. "]
+)
+def test_please_opens_an_order_wherever_it_stands(lead: str) -> None:
+    assert "please keep the api stable" in texts_of(f"{lead}please keep the api stable")[0]
+
+
+@pytest.mark.parametrize(
+    "errand",
+    ["fix the typo", "take a look at the flaky test", "check why the build is red", "add a retry to the uploader"],
+)
+@pytest.mark.parametrize(
+    "frame",
+    ["{}", "please {}", "could you {}?", "It would be great if you could {}.", "the build is red, so please {}"],
+)
+def test_a_polite_errand_stays_an_errand(frame: str, errand: str) -> None:
+    assert texts_of(frame.format(errand)) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["keep the diff small", "answer in French", "run the linter before each commit", "never touch the lock file"],
+)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "could you {}?",
+        "might I ask you to {}?",
+        "It'd be lovely if you could {}.",
+        "it is slow here, so please {}",
+        "do {}",
+    ],
+)
+def test_a_polite_rule_is_a_rule(frame: str, rule: str) -> None:
+    [found] = found_in(frame.format(rule))
+    assert (found.text, found.strength >= LIKELY) == (frame.format(rule), True)
+
+
+@pytest.mark.parametrize("seal", ["always.", "every time", "No exceptions!", "Period."])
+def test_a_fragment_that_makes_a_rule_belongs_to_it(seal: str) -> None:
+    assert texts_of(f"tabs. {seal}") == [f"tabs. {seal}"]
+    assert texts_of(f"The login crashes. {seal}") in ([], [seal])
 
 
 @pytest.mark.parametrize("sentence", NOT_RULES)

@@ -49,7 +49,8 @@ def test_a_fresh_session_is_planned_as_pi_plans_it(
 ) -> None:
     path = tmp_path / "made.jsonl"
     path.write_bytes(made_session(chance, version=version))
-    case = cases_of(path.read_bytes())[pick]
+    cases = cases_of(path.read_bytes())
+    case = cases[pick % len(cases)]  # a very short session has fewer leaves
     theirs = pi.ask("answer", path, **case.job())
     assert "error" not in theirs, theirs
     assert our_answer(path, case) == pi_answer(theirs)

@@ -141,3 +141,9 @@ def test_another_branch_gives_its_rules_and_context_only() -> None:
     assert texts_of(sections, CONSTRAINTS) == ["Never push to origin. [#aa]", "Use tabs. [#ab]"]
     assert "From another branch [#01234567], Done: old work" in texts_of(sections, CONTEXT)
     assert [name for name in sections if sections[name]] == [CONSTRAINTS, CONTEXT]
+
+
+def test_a_line_of_another_branch_before_all_headings_has_no_section_name() -> None:
+    sections = no_sections()
+    add_branch(sections, "We tried it.\n\n## Key Decisions\n- x", "01234567", ENGLISH)
+    assert "From another branch [#01234567]: We tried it." in texts_of(sections, CONTEXT)

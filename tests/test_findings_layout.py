@@ -118,6 +118,20 @@ def test_only_a_constraint_longer_than_a_third_of_the_room_is_cut() -> None:
     assert re.search(r"more characters\]", text)
 
 
+def test_a_rule_of_common_length_stands_whole_in_the_smallest_summary() -> None:
+    sections = no_sections()
+    rule = "For the rest of this session the scope is the scheduler, and " + "nothing else " * 6
+    sections[CONSTRAINTS] = [Item(text=rule.strip(), rank=95)]
+    assert rule.strip() in written(sections, "history", 520, ENGLISH)
+
+
+def test_the_goal_is_cut_rather_than_left_out() -> None:
+    sections = no_sections()
+    sections[GOAL] = [Item(text="Latest request: “go on”", rank=100), Item(text="The aim " + "x " * 200, rank=80)]
+    body = parse_summary(written(sections, "history", 600, ENGLISH)).body(GOAL) or ""
+    assert "- The aim x" in body and "more characters]" in body and "Latest request" in body
+
+
 @given(
     st.dictionaries(
         st.sampled_from(NAMES),

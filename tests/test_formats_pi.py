@@ -120,7 +120,7 @@ def test_json_that_is_no_entry_before_the_header_is_named_as_such_in_exact_mode(
         ({"version": 0}, 1),
         ({"version": -5}, 1),
         ({"version": 10**400}, 3),
-        ({"version": "3"}, 1),
+        ({"version": "3"}, 3),
         ({"version": None}, 1),
     ],
 )
@@ -449,3 +449,40 @@ def test_a_hook_message_of_the_present_version_stays_what_it_is() -> None:
     builder = SessionBuilder()
     builder.message("hookMessage", content="x")
     assert builder.session().entries[0].role == "hookMessage"
+
+
+@pytest.mark.parametrize("version", ["3", True, None, {}, "x"])
+def test_a_version_that_is_no_number_costs_no_ids_where_entries_have_them(version: Any) -> None:
+    builder = SessionBuilder(header={"version": version})
+    first = builder.user()
+    builder.assistant()
+    session = builder.session()
+    assert [e.id for e in session.entries][0] == first
+    assert session.header.version == 3
+    assert [w.code for w in session.warnings] == ["unknown_version"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kept"), [("3", True), ("2", True), ("1", False), (None, False), (True, False), ({}, True)]
+)
+def test_pi_takes_a_version_as_javascript_compares_it(version: Any, kept: bool) -> None:
+    builder = SessionBuilder(header={"version": version})
+    first = builder.user()
+    assert (builder.session(exact=True).entries[0].id == first) == kept
+
+
+def test_an_empty_parent_id_is_a_missing_one() -> None:
+    builder = SessionBuilder()
+    builder.user()
+    builder.add("message", parentId="", message={"role": "user", "content": "still there"})
+    session = builder.session()
+    assert session.parents == [None, 0]
+    assert [w.code for w in session.warnings] == ["missing_parent"]
+
+
+def test_a_number_that_json_lacks_is_read_with_a_warning() -> None:
+    data = SessionBuilder().data() + b'{"type":"custom","id":"a","parentId":null,"data":NaN}\n'
+    session = parse_session(data)
+    assert [e.id for e in session.entries] == ["a"]
+    assert [w.code for w in session.warnings] == ["invalid_json_repaired"]
+    assert parse_session(data, exact=True).entries == []

@@ -181,7 +181,7 @@ def test_as_pi_measures_it_an_orphan_stays() -> None:
 def test_a_result_below_a_compaction_that_left_its_call_behind_is_an_orphan() -> None:
     builder = make_session("user")
     builder.assistant("", tool_call("a"))
-    builder.compaction("nothing", "S")
+    builder.compaction("00000003", "S")
     builder.result("a")
     found = measured(builder)
     assert codes(found) == ["orphan_result"]
@@ -234,3 +234,29 @@ def test_the_order_and_number_of_entries_stay(builder: SessionBuilder, exact: bo
     assert found.projection.newest_reset == projection.newest_reset
     if exact:
         assert found.projection is projection
+
+
+@pytest.mark.parametrize("kept", ["gone", None])
+def test_a_compaction_whose_kept_entries_can_not_be_found_is_told(kept: str | None) -> None:
+    builder = SessionBuilder()
+    builder.user()
+    builder.compaction("x", firstKeptEntryId=kept)
+    builder.user()
+    warnings = measure(builder.project(), PiCounter()).warnings
+    assert [w.code for w in warnings] == ["first_kept_missing"]
+    assert warnings[0].line == 3
+
+
+def test_a_compaction_that_names_itself_kept_nothing_on_purpose() -> None:
+    builder = SessionBuilder()
+    builder.user()
+    builder.compaction("00000002")
+    assert measure(builder.project(), PiCounter()).warnings == []
+
+
+def test_bytes_that_are_not_utf8_are_told_as_what_they_are_read_as() -> None:
+    data = make_session("user", ("user", "MARK")).data().replace(b"MARK", b"\xff\xfe")
+    warnings = measure(projection_of(parse_session(data)), PiCounter()).warnings
+    assert [w.code for w in warnings] == ["malformed_field"]
+    assert "are read as U+FFFD" in warnings[0].message
+    assert "counts as missing" not in warnings[0].message

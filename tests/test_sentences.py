@@ -30,6 +30,9 @@ def texts_of(text: str) -> list[str]:
         ('Write "Fixed. Done." there. Go.', ['Write "Fixed. Done." there.', "Go."]),
         ("别动数据库。全部用中文回答！好", ["别动数据库。", "全部用中文回答！", "好"]),
         ("wait ... what happened", ["wait ... what happened"]),
+        ("Go with option B. Never push.", ["Go with option B.", "Never push."]),
+        ("So do I. Keep it.", ["So do I.", "Keep it."]),
+        ("Ask J. Smith first. Go.", ["Ask J. Smith first.", "Go."]),
         ("", []),
         (" \n\t\n", []),
     ],
@@ -70,6 +73,9 @@ def test_a_wrapped_line_goes_on_and_a_short_line_does_not() -> None:
         "const rule = 'never push';",
         "│ never push │",
         "import never from 'push'",
+        "+ 8 - **Never**: do not push\n and do not pull either",
+        " 12 ### Never push",
+        " Error: 400 you must\n never push to\n anyone.",
     ],
 )
 def test_what_was_pasted_is_no_sentence_but_what_stands_around_it_is(paste: str) -> None:

@@ -168,7 +168,7 @@ def _take(waiting: list[Item], chosen: list[Item], room: int, *, least: int) -> 
 
 
 def _take_cut(waiting: list[Item], chosen: list[Item], room: int) -> int:
-    """Moves the best item, cut if it has to be, and gives the room it takes: what a session is for is never left out."""
+    """Moves the best item, cut if need be, and gives the room it takes: what a session is for is never left out."""
     mark_chars = len(" [… 00000 more characters]")
     if not waiting or room < LEAST_GOAL_CHARS // 2 + mark_chars:
         return 0

@@ -94,6 +94,10 @@ def salvage(line: bytes) -> LineParts:
     if found and not lost and len(found) == 1:
         value = found[0][0]
         raw = clean.strip() if not more else found[0][1]
+        if not _is_json(text):
+            problems.append(
+                ("invalid_json_repaired", "NaN or Infinity, which JSON does not have, was read all the same")
+            )
         return LineParts(objects=((value, raw),), problems=tuple(problems))
     if not found:
         repaired = _repair(text)
@@ -107,6 +111,15 @@ def salvage(line: bytes) -> LineParts:
         problems.append(("damaged_line", f"{lost} characters could not be read as JSON and are lost{saved}"))
     rows = max(1, len(found) + (1 if lost and found else 0))
     return LineParts(objects=tuple(found), problems=tuple(problems), ghost=ghost, rows=rows)
+
+
+def _is_json(text: str) -> bool:
+    """True unless a number is one that only Python's reader knows."""
+    try:
+        parse_json(text.strip(_JS_WHITESPACE), constants=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _other_value(text: str) -> str | None:

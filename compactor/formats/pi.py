@@ -37,7 +37,7 @@ def parse_session(data: bytes, *, path: str = "<memory>", exact: bool = False, w
     found = scan(data, exact, with_estimates)
     real = [row for row in found.rows if row is not None]
     header = _header(real, path, data)
-    version = _version(header)
+    version = _version(found, real, exact)
     entries = _entries(found, real, version, header.id, exact)
     if exact:
         links = link_parents_as_pi(entries)
@@ -88,9 +88,23 @@ def _excerpt(data: bytes) -> str:
     return repr("".join(c if c.isprintable() else "�" for c in line))
 
 
-def _version(header: SessionHeader) -> int:
-    version = header.version
-    return max(1, int(version)) if version == version and abs(version) < 2**31 else CURRENT_VERSION
+def _version(found: Rows, rows: list[Entry], exact: bool) -> int:
+    """The version that the header gives; 1 if it gives none.
+
+    A version that is no number is as JavaScript compares it (`"3"` is 3, `"x"` is none of the older ones). By default it
+    is the current one where the entries have ids, as those of version 1 never do.
+    """
+    version = json_fields(rows[0]).get("version", 1)
+    if type(version) in (int, float):
+        return max(1, int(version)) if version == version and abs(version) < 2**31 else CURRENT_VERSION
+    if not exact and len(rows) > 1 and all(row.id for row in rows[1:]):
+        text = f"line {rows[0].line}: expected a number as the version, found {version!r}; read as {CURRENT_VERSION}"
+        found.warnings.append(SessionWarning(code="unknown_version", message=text, line=rows[0].line))
+        return CURRENT_VERSION
+    if isinstance(version, str):
+        as_number = version.strip() or "0"
+        return max(1, int(as_number)) if as_number.isascii() and as_number.isdigit() else CURRENT_VERSION
+    return 1 if version is None or isinstance(version, bool) else CURRENT_VERSION
 
 
 def _entries(found: Rows, rows: list[Entry], version: int, session_id: str, exact: bool) -> list[Entry]:
