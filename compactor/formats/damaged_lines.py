@@ -96,7 +96,7 @@ def salvage(line: bytes) -> LineParts:
         raw = clean.strip() if not more else found[0][1]
         if not _is_json(text):
             problems.append(
-                ("invalid_json_repaired", "NaN or Infinity, which JSON does not have, was read all the same")
+                ("invalid_json_repaired", "NaN or Infinity, which JSON lacks, was read all the same")
             )
         return LineParts(objects=((value, raw),), problems=tuple(problems))
     if not found:

@@ -91,8 +91,8 @@ def _excerpt(data: bytes) -> str:
 def _version(found: Rows, rows: list[Entry], exact: bool) -> int:
     """The version that the header gives; 1 if it gives none.
 
-    A version that is no number is as JavaScript compares it (`"3"` is 3, `"x"` is none of the older ones). By default it
-    is the current one where the entries have ids, as those of version 1 never do.
+    A version that is no number is as JavaScript compares it (`"3"` is 3, `"x"` is none of the older ones). By default
+    it is the current one where the entries have ids, as those of version 1 never do.
     """
     version = json_fields(rows[0]).get("version", 1)
     if type(version) in (int, float):
