@@ -169,7 +169,6 @@ def test_a_bad_prompt_file_is_refused_with_its_path(tmp_path: Path, kind: str) -
         ("--output", "{folder}/no/such/folder/out.jsonl"),
         ("--output", "{folder}"),
         ("--output", "{folder}/session.jsonl"),
-        ("--output", ""),
     ],
 )
 def test_a_bad_choice_for_compact_is_refused_and_writes_nothing(tmp_path: Path, options: tuple[str, ...]) -> None:

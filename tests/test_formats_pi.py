@@ -457,7 +457,7 @@ def test_a_version_that_is_no_number_costs_no_ids_where_entries_have_them(versio
     first = builder.user()
     builder.assistant()
     session = builder.session()
-    assert [e.id for e in session.entries][0] == first
+    assert session.entries[0].id == first
     assert session.header.version == 3
     assert [w.code for w in session.warnings] == ["unknown_version"]
 

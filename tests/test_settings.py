@@ -186,7 +186,7 @@ def test_the_window_comes_from_flag_catalogue_or_default(
 
 def test_an_assumed_window_is_told_with_the_model() -> None:
     (known,) = resolve_settings({}, model=GANTRY).warnings
-    assert "dock/gantry-1" in known.message and "200000" in known.message
+    assert "dock/gantry-1" in known.message and "200,000" in known.message
     (unknown,) = resolve_settings({}).warnings
     assert "names no model" in unknown.message
 

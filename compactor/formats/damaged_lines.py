@@ -95,9 +95,7 @@ def salvage(line: bytes) -> LineParts:
         value = found[0][0]
         raw = clean.strip() if not more else found[0][1]
         if not _is_json(text):
-            problems.append(
-                ("invalid_json_repaired", "NaN or Infinity, which JSON lacks, was read all the same")
-            )
+            problems.append(("invalid_json_repaired", "NaN or Infinity, which JSON lacks, was read all the same"))
         return LineParts(objects=((value, raw),), problems=tuple(problems))
     if not found:
         repaired = _repair(text)
