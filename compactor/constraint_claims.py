@@ -137,7 +137,13 @@ _OWN_WORK = re.compile(
     r"|ies)|has|have"
     r"|needs?|shall)\b(?! been\b)"
 )
+_WITHOUT = re.compile(
+    r"^(?:[\w.+#/-]+ )?[\w.+#/-]+, no (?!errors?\b|output\b|response\b|idea\b|luck\b|problems?\b|changes?\b"
+    r"|difference\b"
+    r"|warnings?\b|issues?\b|effect\b|longer\b|more\b|need\b|thanks\b)[\w-]+(?: [\w-]+)?[.!]*$"
+)
 _ALL = (
+    _WITHOUT,
     _STEPS,
     _TERSE,
     _OWN_WORK,

@@ -8,7 +8,8 @@ stays an errand.
 import re
 from collections.abc import Iterator
 
-from compactor.constraint_orders import CERTAIN, LIKELY, NONE, is_imperative, order_strength
+from compactor.constraint_claims import claims_rule
+from compactor.constraint_orders import CERTAIN, LIKELY, NONE, is_ban_without_verb, is_imperative, order_strength
 
 MAX_CLAUSES = 8
 """So many clauses at the end of a sentence are looked at."""
@@ -156,6 +157,8 @@ def _is_later_rule(main: str, joint: re.Match[str]) -> bool:
         return order_strength(order, conditional=False) >= LIKELY
     if "then" in joint.group() or "then" in words:
         return False
+    if "so" in words.split() and (is_ban_without_verb(order) or claims_rule(order)):
+        return True
     # Without "please", an unknown verb is more often part of the story.
     return is_imperative(order) and order_strength(order, conditional=False) >= LIKELY
 

@@ -53,7 +53,7 @@ _CHECKING = re.compile(r"(?:\b(?:ok|okay|please|got it|understood|alright|deal|c
 _TAIL = re.compile(
     r",? (?:if you (?:don't mind|please|can|could|would)|if (?:that's|it's) (?:ok|okay|all right|alright)|thanks"
     r"|thank you|thx"
-    r"|cheers|(?:would|will|could) you)\s*[?.!]*$"
+    r"|cheers|(?:would|will|could) you|shall we)\s*[?.!]*$"
 )
 _FILLER = re.compile(
     r"^(?:[^\w'\"(<$]+|(?:please|pls|plz|kindly|ok|okay|alright|right|so|and|but|also|btw|by the way|again|oh|hey"

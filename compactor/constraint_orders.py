@@ -131,6 +131,10 @@ _UNIVERSAL = re.compile(
     r"|quite|so|everything|all|every|always)\b)"
 )
 _VERB_NOTHING = re.compile(r"[a-z]+ (?:nothing|no one|nobody|none)\b")
+_ABSENT = re.compile(
+    r"no (?:errors?|output|response|results?|changes?|difference|warnings?|issues?|effect|longer|luck|tests? (?:for"
+    r"|in))\b"
+)
 _HAPPENED = re.compile(r"\b(?:have|has|had) (?:all |already |now |just )?(?:been|gone)\b|\b(?:was|were|did)\b")
 _ANY = re.compile(r"(?:each|every|all|any)\b")
 _STATES = re.compile(
@@ -181,6 +185,12 @@ _PHRASE = re.compile(
 def is_imperative(main: str) -> bool:
     """True for a clause that begins with a verb known to give an order."""
     return any(pattern.match(main) for pattern in (_STANDING_IMPERATIVE, _TASK_IMPERATIVE, _SHAPED))
+
+
+def is_ban_without_verb(main: str) -> bool:
+    """True for a phrase such as "no tables", which is a wish behind "so" and a report where it has a verb."""
+    is_ban = main.startswith(("no ", "only ", "never ", "always ")) and _UNIVERSAL.match(main) is not None
+    return is_ban and not _FINITE.search(main) and not _ABSENT.match(main)
 
 
 def is_wish_without_verb(main: str) -> bool:

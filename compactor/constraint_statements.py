@@ -101,7 +101,8 @@ _ASSURE = re.compile(
 _PREFER = re.compile(
     r"\bprefer(?:s|red|ably|ence|ences)?\b|\b(?:i'd|i would|we'd|we would|i'll|would)(?: much| really| far"
     r"| strongly)? (?:rather|sooner)\b"
-    r"|\b(?:i'd|i would|we'd|we would) (?:really |much |strongly )?(?:appreciate|be (?:grateful|happier|happy"
+    r"|\b(?:i'd|i would|we'd|we would) (?:really |much |strongly )?(?:appreciate|be (?:grateful|obliged|thankful"
+    r"|relieved|delighted|happier|happy"
     r"|glad)|want|hate)\b"
     r"|\bi (?:really |strongly |absolutely |generally |usually |always |tend to |personally )?(?:hate|dislike"
     r"|loathe|detest"
@@ -172,7 +173,8 @@ _NORM = re.compile(
 _NOMINAL = re.compile(
     r"^max(?:imum|imal)?\b|^min(?:imum|imal)?\b|\bis (?:the|our|a hard) (?:max|min|limit|upper|lower|cap|ceiling"
     r"|floor)|, (?:always|never|please)[.!]*$|"
-    r"(?:^|[,;:(–—]\s*|\s-+\s|\b(?:and|with|but) )no (?!longer|idea|problem|one\b|need|matter|worries|doubt|clue"
+    r"(?:^|[,;:(–—]\s*|\s-+\s|\b(?:and|with|but) )no (?!longer|errors?\b|output\b|response\b|changes?\b|idea|problem"
+    r"|one\b|need|matter|worries|doubt|clue"
     r"|such|way|wonder|luck"
     r"|that|it\b|i\b|we\b|but|this|wait|thanks|sure)[a-z]"
     r"|^(?!(?:that|this|it|there|he|she|they|we|i|you|these|those|was|is)\S*\s)(?:[\w+#.'/-]+ ){1,5}?(?:only"

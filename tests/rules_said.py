@@ -788,6 +788,12 @@ DEVELOPED = (
     "Each response shall conclude with the current test status.",
     "2 spaces indent",
     "tests green b4 commit",
+    "I'd be obliged if you did not restart the message broker.",
+    "I've seen too many regressions lately, so every fix gets a test first.",
+    "Let's tackle these one at a time, shall we?",
+    "I paste this into slack, so no tables",
+    "this is for a client who hates publicity, so no names anywhere please",
+    "4 spaces, no tabs",
 )
 
 NOT_RULES = (
@@ -980,6 +986,8 @@ NOT_RULES = (
     "Add tests for the new parser.",
     "compare the two branches and tell me which one is better",
     "find all usages of parse() and list them",
+    "the build works now, no errors",
+    "I restarted it, so no idea what happened",
 )
 
 HELD_OUT = (
