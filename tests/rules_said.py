@@ -687,7 +687,7 @@ DEVELOPED = (
     "Plase keep your answers below ten lines.",
     "you dont need to apologise when something goes wrong",
     "PS: please keep the api stable",
-    "TODO: please keep the api stable",
+    "Side note: please keep the api stable",
     "ship it 🚀 please keep the api stable",
     "2 of 3 pass; please keep the api stable",
     "(see above) please keep the api stable",
