@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import os
 import sys
 
 STOPPED = 130
@@ -19,3 +20,19 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         sys.exit(STOPPED)
+    except SystemExit as left:
+        _leave_fast(left.code)
+        raise
+
+
+def _leave_fast(code: object) -> None:
+    """Ends the process without freeing a large session piece by piece, where nothing is left to be tidied up.
+
+    Only after success, only if no client was made (it may have a child process), and not under a tool that waits for
+    the end of the process.
+    """
+    if code not in (None, 0) or "compactor.clients" in sys.modules or sys.gettrace() or "coverage" in sys.modules:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

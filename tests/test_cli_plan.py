@@ -338,8 +338,8 @@ def test_no_heavy_library_is_imported_that_is_not_needed(tmp_path: Path, words: 
     path = saved(long_session(), tmp_path)
     session = [] if "--help" in words else [str(path)]
     program = (
-        "import sys\nfrom evals.cli import main\nsys.argv[0] = 'compactor'\n"
-        "try:\n    main()\nfinally:\n"
+        "import sys\nimport evals.cli\nfrom compactor.cli import group\n"
+        "try:\n    group(prog_name='compactor')\nfinally:\n"
         f"    print([n for n in {HEAVY} if n in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
@@ -368,3 +368,15 @@ def test_on_a_terminal_the_report_says_the_same_and_session_text_stays_text(tmp_
     reasons = [line.removeprefix("  - ") for line in plain.splitlines() if line.startswith("  - ")]
     flat = " ".join(shown.split())
     assert reasons and all(reason in flat for reason in reasons)
+
+
+def test_a_fast_end_loses_nothing_of_what_was_written(tmp_path: Path) -> None:
+    """The process ends without tidying up: a file that is not flushed would end short."""
+    path = saved(long_session(400), tmp_path)
+    target = tmp_path / "plan.json"
+    with target.open("wb") as file:
+        done = subprocess.run(
+            [*PROGRAM, "plan", str(path), "--json"], stdout=file, env=process_env({}), timeout=60, check=True
+        )
+    assert done.returncode == 0
+    assert json.loads(target.read_bytes())["entries"] > 400

@@ -25,6 +25,8 @@ def plan(as_json: bool, **options: Any) -> None:
     from compactor.views.plan import plan_json
 
     decided, warnings = planned(opened)
+    # It lives as long as the process does: freeing a large session would take time and serve nobody.
+    click.get_current_context().find_root().obj = decided
     explanation = explain(decided)
     if as_json:
         write_json(utf8(json_text(plan_json(decided, explanation, warnings))))
