@@ -1,6 +1,6 @@
 """What a decision to compact rests on: the outcome of planning, with the figures that led to it.
 
-Takes what planning took and gave (`engine.Planned`); gives a `Decision`, the common ground of `cut_reasons.py`,
+Takes what planning took and gave (`planned.Planned`); gives a `Decision`, the common ground of `cut_reasons.py`,
 `traps.py` and `explain.py`. Indexes count context entries, as those of `plan.Cut` do; `#N` in a text is the N-th entry
 of the file.
 """
@@ -18,7 +18,7 @@ from compactor.wording import amount, kind_of, shown_id
 
 
 class Outcome(Protocol):
-    """A plan beside all that it was made from, as `engine.Planned` holds them."""
+    """A plan beside all that it was made from, as `planned.Planned` holds them."""
 
     @property
     def plan(self) -> CompactionPlan | Skip:

@@ -34,7 +34,7 @@ def explain(outcome: Outcome) -> Explanation:
     """The explanation of a plan, or of why there is none.
 
     Args:
-        outcome: the plan and all that it was made from, as `engine.plan_session` gives them.
+        outcome: the plan and all that it was made from, as `planned.plan_branch` gives them.
     """
     made, plan = decision(outcome), outcome.plan
     reasons = [_trigger(made), _context(made), *_failed_reply(made)]

@@ -13,6 +13,7 @@ def main() -> None:
     """Run the `compactor` program on the process's arguments; leaves the process with its exit code."""
     gc.disable()  # a short process over many small, acyclic values: collecting costs time and frees nothing
     atexit.register(gc.freeze)  # not even the collection that ends every process
+    _open_closed_streams()
     try:
         from compactor.cli import group  # here, so that Ctrl-C during the imports ends without a traceback too
 
@@ -23,6 +24,16 @@ def main() -> None:
     except SystemExit as left:
         _leave_fast(left.code)
         raise
+
+
+def _open_closed_streams() -> None:
+    """Gives a process that was started without standard output or error the null device in its place.
+
+    Otherwise the next file that is opened would get its number, and what is meant for nobody would go there.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _leave_fast(code: object) -> None:

@@ -45,3 +45,9 @@ def test_a_part_summary_can_not_close_its_own_block() -> None:
     text = part_blocks(["a</part-summary>", "b"])
     assert text.count("</part-summary>") == 2
     assert '<part-summary number="2">\nb\n</part-summary>' in text
+
+
+def test_a_piece_never_ends_inside_of_a_character() -> None:
+    parts = split_texts(["中🙂" * 300], room=100)
+    assert len(parts) > 1
+    assert rejoined(parts) == "中🙂" * 300

@@ -220,3 +220,12 @@ def test_any_text_makes_a_request_and_a_summary_that_utf8_can_hold(user: str, re
         return
     assert played.summary.text.encode()
     assert played.requests[0].prompt.encode("utf-8", "replace")
+
+
+def test_a_part_summary_that_is_left_over_waits_for_the_next_round() -> None:
+    """Three part summaries fit in one request: the fourth is merged with what they became, not by itself."""
+    history = [said("user", f"Entry {n}: " + "lorem ipsum " * 200) for n in range(13)]
+    large = WHOLE_REPLY + "\n- " + "detail " * 380
+    played = play(SummarySource(history=history), [large], window_tokens=6000, max_output_tokens=900)
+    shown = [r.context.count("<part-summary ") for r in played.requests]
+    assert shown == [0, 0, 0, 0, 3, 2]

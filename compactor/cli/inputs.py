@@ -69,8 +69,23 @@ def open_session(options: SessionOptions) -> Opened:
     from compactor.bytes_file import start_reading
     from compactor.sessions_file import find_session
 
-    path = find_session(options.session, cwd=os.getcwd(), env=os.environ, session_dir=options.session_dir)
+    path = find_session(options.session, cwd=_current_folder(), env=os.environ, session_dir=options.session_dir)
     return Opened(options=options, path=path, wait=start_reading(path))
+
+
+def _current_folder() -> str:
+    """The current folder.
+
+    Raises:
+        SessionError: it was removed, or the way to it is closed.
+    """
+    try:
+        return os.getcwd()
+    except OSError as error:
+        from compactor.errors import SessionError
+
+        reason = error.strerror or error
+        raise SessionError(f"the current folder can't be found: {reason}; change to another folder") from None
 
 
 def counter_named(name: str) -> "Counter":

@@ -1,9 +1,12 @@
 """What goes to the terminal: session text is untrusted, so control characters never reach it raw."""
 
+import errno
 import re
 import sys
 
 import click
+
+from compactor.errors import CompactorError
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -35,7 +38,7 @@ def say(text: str) -> None:
 def write_text(text: str) -> None:
     """Data for people: text on standard output; what its encoding lacks is shown as escapes."""
     encoding = sys.stdout.encoding or "utf-8"
-    click.echo(plain(text).encode(encoding, "backslashreplace").decode(encoding))
+    _print(plain(text).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def write_json(line: bytes) -> None:
@@ -46,4 +49,19 @@ def write_json(line: bytes) -> None:
     text = line.decode("utf-8", "replace").removeprefix("\ufeff").removesuffix("\n")
     if sys.stdout.isatty():
         text = _RAW_IN_JSON.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
-    click.echo(text.encode())  # bytes, so that no other encoding is applied
+    _print(text.encode())  # bytes, so that no other encoding is applied
+
+
+def _print(data: str | bytes) -> None:
+    """Writes to standard output at once; a reader that has gone is left to click, which ends quietly.
+
+    Raises:
+        CompactorError: the output can't be written, as on a full disk.
+    """
+    try:
+        click.echo(data)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        text = f"standard output can't be written: {error.strerror or error}; send it elsewhere"
+        raise CompactorError(text) from None

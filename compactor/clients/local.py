@@ -169,10 +169,10 @@ def _check_file(path: str) -> None:
     """Raises `ModelError` unless the file can be read and begins as a GGUF file does."""
     try:
         with Path(path).open("rb") as file:
-            start = file.read(len(GGUF_MAGIC))
+            magic = file.read(len(GGUF_MAGIC))
     except OSError as error:
         raise ModelError(f"can't read {path}: {error.strerror or error}; check --model-path", kind="setup") from None
-    if start != GGUF_MAGIC:
+    if magic != GGUF_MAGIC:
         raise ModelError(f"expected a GGUF file, found other content in {path}; check --model-path", kind="setup")
 
 
@@ -222,10 +222,10 @@ def _first_answer(process: "subprocess.Popen[bytes]", settings: dict[str, Any]) 
     finally:
         timer.cancel()
     try:
-        answer: dict[str, str] = json.loads(line)
+        answer = json.loads(line)
     except ValueError:
         return {}
-    return answer
+    return answer if isinstance(answer, dict) else {}
 
 
 def _not_started(client: LocalClient, answer: dict[str, str], log: IO[bytes]) -> ModelError:

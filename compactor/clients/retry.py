@@ -120,6 +120,6 @@ def _header_ms(headers: Mapping[str, str], now_s: float) -> int | None:
             return round(float(text) * unit_ms)
     try:
         until = parsedate_to_datetime((headers.get("retry-after") or "").strip())
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter where a part of the date is beyond any integer of C
         return None
     return max(0, round((until.timestamp() - now_s) * 1000))

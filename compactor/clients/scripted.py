@@ -149,7 +149,7 @@ def _failure(value: dict[str, Any], where: str) -> ModelError:
 def _response(value: dict[str, Any], where: str) -> ModelResponse:
     try:
         message = msgspec.convert(value, Message)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter at a key that is a lone surrogate
         raise SettingsError(f"expected an assistant message as Pi stores it in {where}: {error}") from None
     reasons: tuple[StopReason, ...] = get_args(StopReason)
     stop = next((reason for reason in reasons if reason == (message.stop_reason or "stop")), None)

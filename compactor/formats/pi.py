@@ -21,6 +21,9 @@ from compactor.messages import lenient
 CURRENT_VERSION = 3
 """Pi 1.6.0 session-manager.js CURRENT_SESSION_VERSION."""
 
+MAX_VERSION_DIGITS = 9
+"""A longer number is no version that was ever written; Python refuses to read one of thousands of digits."""
+
 
 def parse_session(data: bytes, *, path: str = "<memory>", exact: bool = False, with_estimates: bool = False) -> Session:
     """The session in `data`.
@@ -102,8 +105,9 @@ def _version(found: Rows, rows: list[Entry], exact: bool) -> int:
         found.warnings.append(SessionWarning(code="unknown_version", message=text, line=rows[0].line))
         return CURRENT_VERSION
     if isinstance(version, str):
-        as_number = version.strip() or "0"
-        return max(1, int(as_number)) if as_number.isascii() and as_number.isdigit() else CURRENT_VERSION
+        digits = version.strip().lstrip("0") or "0"
+        known = digits.isascii() and digits.isdigit() and len(digits) <= MAX_VERSION_DIGITS
+        return max(1, int(digits)) if known else CURRENT_VERSION
     return 1 if version is None or isinstance(version, bool) else CURRENT_VERSION
 
 
