@@ -176,8 +176,7 @@ _OWN_HEADING = re.compile(
 
 
 def is_meant_here(line: str, lead: str) -> bool:
-    """True for a sentence of a pasted document that speaks of this session, or stands under a heading for"
-    " constraints."""
+    """True for a sentence of a pasted document that speaks of this session, or stands under a heading for rules."""
     return _SCOPED.search(line) is not None or (bool(lead) and _OWN_HEADING.match(lead) is not None)
 
 

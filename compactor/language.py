@@ -199,7 +199,8 @@ def conversation_language(texts: Iterable[str]) -> str:
         _count(_natural(_sample(text, room)), words, common)
     for language, score in common.items():
         words[language] += score * WORDS_PER_COMMON_WORD
-    return max(words, key=lambda language: words[language])
+    best = max(words, key=lambda language: words[language])
+    return best if words[best] else DEFAULT_LANGUAGE
 
 
 def _sample(text: str, room: int) -> str:

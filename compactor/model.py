@@ -36,6 +36,10 @@ class ModelRequest:
     """For clients that need no model; already inside `instructions`."""
     rules: tuple[str, ...] = ()
     """The user's rules in the kept tail, for clients that need no model; already inside `instructions`."""
+    open_request: Message | None = field(default=None, repr=False)
+    """What opens the turn that is split and summarized apart: the request that is being worked on; never sent."""
+    budget_share: float = 1.0
+    """The part of a whole summary's size that this request's text may take, for clients that need no model."""
     focus: str | None = None
     """Extra focus asked for by the user; already inside `instructions`."""
     input_tokens: int = 0

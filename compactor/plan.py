@@ -75,7 +75,6 @@ class CompactionPlan:
     range_start: int
     """First context entry that may be summarized; before it is only the previous compaction."""
     previous_summary: str | None
-    previous_files: FileLists
     files: FileLists
     tokens_before: int
     kept_tokens: int
@@ -159,7 +158,6 @@ def _plan(measured: Measured, cut: Cut, start: int, previous: int | None, contex
         cut=cut,
         range_start=start,
         previous_summary=summary,
-        previous_files=carried,
         files=file_lists(calls, carried),
         tokens_before=context.tokens,
         kept_tokens=sum(m.tokens for m in measures[cut.index :]),

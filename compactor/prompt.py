@@ -231,11 +231,6 @@ def assemble(prompts: PromptSet, variables: PromptVariables) -> AssembledPrompt:
     )
 
 
-def system_text() -> str:
-    """The system message of a request."""
-    return SYSTEM_TEXT
-
-
 def conversation_block(transcript: str) -> str:
     """The block that shows a conversation; the caller has made the text safe with `neutralise`."""
     return f"<conversation>\n{transcript}\n</conversation>\n\n"

@@ -14,7 +14,7 @@ from compactor.errors import ReplyRejected, SettingsError
 from compactor.messages import Message, Usage
 from compactor.model import ModelRequest, ModelResponse, RequestKind
 from compactor.parts import part_blocks, size_tokens, split_texts
-from compactor.prompt import PromptSet, PromptVariables, assemble, system_text
+from compactor.prompt import SYSTEM_TEXT, PromptSet, PromptVariables, assemble
 from compactor.summary import SectionSet, pi_reply_problem, reply_problem, without_file_blocks, without_thinking
 from compactor.tags import neutralise
 from compactor.transcript import SEPARATOR, paragraphs, transcript, with_missing_results
@@ -71,6 +71,10 @@ class Told:
     """The previous summary."""
     rules: tuple[str, ...] = ()
     """Rules of the user from what is kept word for word, to be listed with the others."""
+    open_request: Message | None = None
+    """What opens the turn that is summarized apart."""
+    budget_share: float = 1.0
+    """The part of the whole summary's size that it may take."""
     step: Literal["part", "merge"] | None = None
     """Set where the conversation is told in parts."""
     part: int = 0
@@ -184,7 +188,7 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
     )
     request = ModelRequest(
         kind=told.kind,
-        system=system_text(),
+        system=SYSTEM_TEXT,
         context=assembled.context,
         instructions=assembled.instructions,
         max_output_tokens=options.max_output_tokens,
@@ -192,6 +196,8 @@ def _request(told: Told, text: str, options: SummaryOptions) -> _Asked:
         entry_ids=tuple(told.ids),
         previous_summary=previous,
         rules=told.rules,
+        open_request=told.open_request,
+        budget_share=told.budget_share,
         focus=options.focus,
         input_tokens=size_tokens(assembled.context + assembled.instructions),
     )

@@ -29,6 +29,9 @@ from compactor.summary import (
 )
 from compactor.tags import neutralise
 
+PREFIX_SHARE = 0.35
+"""Of a summary's size, for the start of a split turn where there is a history beside it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarySource:
@@ -82,6 +85,8 @@ def summarize(source: SummarySource, options: SummaryOptions) -> Generator[Model
             whole=source.whole,
             language=language,
             previous=previous or None,
+            open_request=next((m for m in source.prefix if m.role == "user"), None),
+            budget_share=1 - PREFIX_SHARE if source.prefix else 1.0,
             rules=() if options.exact or not options.pins else tuple(c.text for c in user_rules(source.tail)),
         )
         text = yield from ask(told, options, tally)
@@ -89,7 +94,10 @@ def summarize(source: SummarySource, options: SummaryOptions) -> Generator[Model
     elif previous or (options.exact and previous is not None):
         text = previous
     if source.prefix:
-        told = Told(messages=source.prefix, ids=source.prefix_ids, whole="turn_prefix", language=language)
+        share = PREFIX_SHARE if source.history else 1.0
+        told = Told(
+            messages=source.prefix, ids=source.prefix_ids, whole="turn_prefix", language=language, budget_share=share
+        )
         prefix = SPLIT_TURN_LEAD + (yield from ask(told, options, tally))
     lost = _lost_constraints(source, text, prefix, options)
     text = pinned(text, lost) + prefix + file_blocks(source.files)

@@ -35,7 +35,11 @@ ECHO_SHARE = 0.8
 """A reply is an echo of its template when at least this share of its lines stand in the template."""
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
-_FILE_BLOCK = re.compile(r"<(read-files|modified-files)>[ \t]*\n.*?(?:</\1>[ \t]*(?=\n|\Z)|\Z)", re.DOTALL)
+_FILE_BLOCK = re.compile(
+    r"<(read-files|modified-files)>[ \t]*\n.*?(?:</\1>[ \t]*(?=\n|\Z)|\Z)"
+    r"|(?m:^)[ \t]*<(read-files|modified-files)>[^<\n]*</\2>[ \t]*(?=\n|\Z)",  # a model's short form of it
+    re.DOTALL,
+)
 _PROMPT_ECHO = re.compile(r"^\s*</?(?:conversation|previous-summary)>\s*$", re.MULTILINE)
 _THINKING = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _MARKS = re.compile(r"\A(?:\d+[.)]|[-*+])?\s*(?:\[[ xX]\])?|[\W_]+")

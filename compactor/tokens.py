@@ -6,7 +6,7 @@ counts like it. Neither is exact: only the usage that a provider reported is. So
 estimateTokens, estimateProjectedContextTokens, shouldCompact.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from compactor.entry_measure import EntryMeasure
 from compactor.js_text import json_text, utf16_len
 from compactor.message_measure import CHARS_PER_TOKEN, IMAGE_CHARS, beside_content, message_measure
 from compactor.messages import Message
-from compactor.projection import ProjectedEntry, Projection, replayed_system
+from compactor.projection import Projection, replayed_system
 
 
 class Counter(Protocol):
@@ -159,13 +159,3 @@ def _is_stale(projection: Projection, at: int) -> bool:
 def should_compact(tokens: int, *, context_window: int, reserve_tokens: int, enabled: bool = True) -> bool:
     """True when the context is larger than the window less the reserve; nothing is clamped."""
     return enabled and tokens > context_window - reserve_tokens
-
-
-def total_tokens(messages: Iterable[Message], counter: Counter) -> int:
-    """Sum of the messages' tokens."""
-    return sum(counter.message(message) for message in messages)
-
-
-def projected_tokens(entries: Iterable[ProjectedEntry], counter: Counter) -> int:
-    """Sum over the messages of context entries."""
-    return sum(counter.message(message) for projected in entries for message in projected.messages())

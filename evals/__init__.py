@@ -1,1 +1,1 @@
-"""Measures what a compaction keeps: facts, verdicts, statistics and the command-line program that shows them."""
+"""The outermost package, above `compactor`: today it only puts the console program together."""

@@ -2,13 +2,15 @@
 
 import json
 import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from builders import SessionBuilder, row_line
-from command_line import Ran, long_session, run, run_process, saved
+from command_line import PROGRAM, Ran, long_session, process_env, run, run_process, saved
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import json_values, sessions
@@ -239,6 +241,44 @@ def test_an_error_of_a_real_process_is_one_line_on_standard_error(tmp_path: Path
     path.write_bytes(BAD_FILES["notes"])
     for command in COMMANDS:
         refused(run_process(command, path))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="skipped: no /dev/full")
+@pytest.mark.parametrize("words", [("plan",), ("plan", "--json"), ("compact",), ("compact", "--json")])
+def test_output_that_can_not_be_written_is_told_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = saved(long_session(), tmp_path)
+    command, *options = words
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*PROGRAM, command, str(path), *options, "--keep-recent-tokens", "30"],
+            env=process_env({}),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    told = done.stderr.decode().splitlines()
+    assert done.returncode == 1
+    assert len(told) == 1 and told[0].startswith("compactor: standard output can't be written: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="skipped: streams are closed by a POSIX shell")
+@pytest.mark.parametrize(("words", "code"), [(("plan",), 0), (("plan", "--json"), 0), (("plan", "--leaf", "none"), 1)])
+def test_a_program_without_standard_output_and_error_ends_as_with_them(
+    tmp_path: Path, words: tuple[str, ...], code: int
+) -> None:
+    path = saved(long_session(), tmp_path)
+    command, *options = words
+    line = shlex.join([*PROGRAM, command, str(path), *options])
+    assert subprocess.run(["sh", "-c", f"{line} >&- 2>&-"], env=process_env({}), check=False).returncode == code
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="skipped: the current folder can't be removed everywhere")
+def test_a_current_folder_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
+    line = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join([*PROGRAM, 'plan', 'latest'])}"
+    root = str(Path(__file__).parents[1])
+    env = process_env({"PYTHONPATH": root})
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=env, capture_output=True, check=False)
+    refused(Ran(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode()))
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="skipped: names of files are Unicode here")

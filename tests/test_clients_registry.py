@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from compactor.cli.compact import CLIENTS as CLI_CLIENTS
 from compactor.clients import CLIENTS, ClientOptions, make_client
 from compactor.clients.addresses import checked_key, checked_url, is_loopback
 from compactor.errors import ModelError, SettingsError
@@ -22,6 +23,10 @@ def test_every_client_is_made_by_its_name(tmp_path: Path) -> None:
         model="m", command="cat", script=str(script), model_path="m.gguf", replay_dir=str(tmp_path), base_url="http://x"
     )
     assert {name: make_client(name, options).name for name in CLIENTS} == {name: name for name in CLIENTS}
+
+
+def test_command_line_offers_every_client_and_no_other() -> None:
+    assert tuple(CLIENTS) == CLI_CLIENTS
 
 
 def test_unknown_name_lists_the_known_ones() -> None:
@@ -74,6 +79,14 @@ def test_missing_key_is_one_line_that_names_the_variable(name: str, variable: st
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_model_name_that_is_no_unicode_is_sent_all_the_same(name: str) -> None:
+    options = ClientOptions(model="m\udcff", api_key="k", base_url="http://127.0.0.1:9", max_retries=0)
+    with pytest.raises(ModelError) as raised:
+        make_client(name, options).complete(REQUEST, lambda notice: None)
+    assert raised.value.kind == "connection"
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_key_that_no_header_can_hold_is_refused_without_showing_it(name: str) -> None:
     client = make_client(name, ClientOptions(model="m", api_key="sécret", base_url="http://127.0.0.1:9"))
     with pytest.raises(ModelError, match="plain ASCII") as raised:
@@ -96,7 +109,17 @@ def test_address_is_taken_without_blanks_and_the_slash_at_its_end(url: str | Non
 
 
 @pytest.mark.parametrize(
-    "url", ["x", "ftp://x", "http://", "http://x:port", "file:///x", f"http://{'a' * 64}.com", "http://x..y"]
+    "url",
+    [
+        "x",
+        "ftp://x",
+        "http://",
+        "http://x:port",
+        "file:///x",
+        f"http://{'a' * 64}.com",
+        "http://x..y",
+        "http://x/\udcff",
+    ],
 )
 def test_what_is_no_web_address_is_refused(url: str) -> None:
     with pytest.raises(SettingsError, match="SOURCE"):

@@ -45,6 +45,17 @@ def test_recorded_answer_comes_back_whole_without_asking(tmp_path: Path) -> None
     assert replaying(tmp_path / "new").complete(REQUEST, print) == FULL
 
 
+def test_answer_of_a_named_model_is_found_by_that_name_and_its_absence_says_so(tmp_path: Path) -> None:
+    digest = REQUEST.digest("m-1")
+    recording(tmp_path, FULL).complete(REQUEST, print)
+    (tmp_path / f"{REQUEST.digest(None)}.json").rename(tmp_path / f"{digest}.json")
+    assert ReplayClient(folder=str(tmp_path), recorded_model="m-1").complete(REQUEST, print) == FULL
+    with pytest.raises(ModelError, match=r"model \(none\) .*give --model if the records name one"):
+        replaying(tmp_path).complete(REQUEST, print)
+    with pytest.raises(ModelError, match=r"for model m-2 .*found none; record it"):
+        ReplayClient(folder=str(tmp_path), recorded_model="m-2").complete(REQUEST, print)
+
+
 def test_recorded_answer_goes_before_the_client(tmp_path: Path) -> None:
     client = recording(tmp_path, "first", "second")
     assert [client.complete(REQUEST, print).text for _ in range(3)] == ["first"] * 3

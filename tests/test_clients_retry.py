@@ -149,6 +149,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         ({"retry-after": "-1"}, None),
         ({"retry-after": "9" * 400}, None),
         ({"retry-after": "Mon, 99 Foo 2026 99:99:99 GMT"}, None),
+        ({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, None),
         ({"retry-after": ""}, None),
         ({}, None),
     ],

@@ -90,6 +90,7 @@ def test_file_is_read_in_each_of_its_forms(tmp_path: Path, name: str, content: s
         ('[{"content": 5}]', "reply 1"),
         ('[{"content": [], "stopReason": "paused"}]', "'paused'"),
         ('[{"error": "x", "kind": "odd"}]', "'odd'"),
+        (r'[{"content": "x", "\ud800": 1}]', "reply 1"),
         ("[" * 100_000, "line 1"),
     ],
 )

@@ -74,6 +74,19 @@ def test_a_polite_rule_is_a_rule(frame: str, rule: str) -> None:
     assert (found.text, found.strength >= LIKELY) == (frame.format(rule), True)
 
 
+@pytest.mark.parametrize(
+    "wish",
+    ["not pushing to main", "keeping the diff small", "using tabs everywhere", "running the linter before each commit"],
+)
+def test_would_you_mind_asks_for_a_rule_whatever_the_verb_in_ing_comes_from(wish: str) -> None:
+    assert texts_of(f"Would you mind {wish}?") == [f"Would you mind {wish}?"]
+
+
+@pytest.mark.parametrize("wish", ["stopping the server", "fixing the typo", "a quick look at the log", "if I push it"])
+def test_would_you_mind_before_an_errand_or_a_question_is_no_rule(wish: str) -> None:
+    assert texts_of(f"Would you mind {wish}?") == []
+
+
 @pytest.mark.parametrize("seal", ["always.", "every time", "No exceptions!", "Period."])
 def test_a_fragment_that_makes_a_rule_belongs_to_it(seal: str) -> None:
     assert texts_of(f"tabs. {seal}") == [f"tabs. {seal}"]
@@ -151,6 +164,11 @@ def test_list_items_under_a_heading_for_rules_are_rules_and_a_ban_keeps_its_list
     ]
 
 
+def test_a_line_that_only_announces_rules_is_none_even_if_it_says_always() -> None:
+    said = "Always follow these rules:\n- tabs in Makefiles\n- ASCII in comments"
+    assert texts_of(said) == ["tabs in Makefiles", "ASCII in comments"]
+
+
 def test_a_rule_said_twice_is_told_once_at_its_first_place() -> None:
     assert [(c.text, c.message) for c in found_in("No emojis.", "Fix it.", "no emojis!")] == [("No emojis.", 0)]
 
@@ -174,6 +192,13 @@ def test_a_lift_of_one_rule_leaves_the_others_and_a_rule_stated_anew_holds_again
     found = found_in("Never push. Use tabs.", "You can push now.")
     assert [(c.text, c.changed_by is not None) for c in found] == [("Never push.", True), ("Use tabs.", False)]
     assert [c.changed_by for c in found_in("Never push.", "You can push now.", "Never push.")] == [None]
+
+
+def test_a_rule_told_at_length_is_not_taken_to_be_lifted_by_a_few_words() -> None:
+    """It names too much: any sentence that gives leave would meet one of its words."""
+    reasons = ", ".join(f"whatever the reason of team {n} may be" for n in range(9))
+    assert [c.changed_by for c in found_in(f"Never push to origin, {reasons}.", "You can push now.")] == [None]
+    assert [c.changed_by for c in found_in("Never push to origin.", "You can push now.")] == ["You can push now."]
 
 
 def test_missing_are_those_whose_words_are_gone_whatever_the_marks_and_blanks() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -20,7 +21,7 @@ from compactor.clients.extractive import ExtractiveClient, extract
 from compactor.entries import EntryBody
 from compactor.js_text import utf16_len
 from compactor.messages import Block, Message
-from compactor.model import Notice, RequestKind
+from compactor.model import ModelRequest, Notice, RequestKind
 from compactor.summary import CONSTRAINTS, SECTIONS, SPLIT_TURN_LEAD, parse_summary, reply_problem
 
 PI_SESSIONS = (
@@ -97,7 +98,7 @@ def test_only_what_a_result_confirms_is_marked_done() -> None:
     assert "main.py" not in done and "main.py" in blocked
     assert "tests/test_cli.py" not in done
     assert "edit `tests/test_cli.py`: requested, not known to have run [#e12]" in doing
-    assert "`pytest -q` failed: “2 failed, 9 passed” [#e11]" in doing
+    assert "`pytest -q` failed: “2 failed, 9 passed” [#e11]" in blocked
 
 
 def test_rules_decisions_limits_and_next_steps_are_quoted_with_their_source() -> None:
@@ -111,6 +112,34 @@ def test_rules_decisions_limits_and_next_steps_are_quoted_with_their_source() ->
     )
     assert "Limits: “Not checked: behaviour on Windows.” (assistant said [#e5])" in body_of(text, "Critical Context")
     assert "1. “Next: fix test_flag in tests/test_cli.py.” (assistant said [#e12])" in body_of(text, "Next Steps")
+
+
+def test_a_goal_that_the_user_states_stands_under_goal_with_its_source() -> None:
+    messages = [user("Port the parser. The goal is to drop the old grammar."), *edited("1", "p.py", note="." * 6000)]
+    goal = body_of(extract(request([*messages, assistant("Ported.")])), "Goal")
+    assert "- Goal stated by the user [#e0]: “The goal is to drop the old grammar.”" in goal.splitlines()
+
+
+def test_a_rule_that_the_user_lifted_later_is_shown_with_the_words_that_lift_it() -> None:
+    talk = [
+        user("Never push to origin. Use tabs."),
+        assistant("Sure."),
+        user("You can push now."),
+        assistant("Pushed."),
+    ]
+    assert body_of(extract(request(talk)), CONSTRAINTS).splitlines() == [
+        "- Use tabs. [#e0]",
+        "- Never push to origin. [#e0] (changed later by the user [#e2]: “You can push now.”)",
+    ]
+
+
+def test_open_points_of_a_todo_list_are_shown_and_what_it_only_claims_done_is_not() -> None:
+    points = {"write docs": "in_progress", "ship it": "pending", "port the lexer": "completed"}
+    listed = call("t", "todowrite", todos=[{"content": text, "status": state} for text, state in points.items()])
+    text = extract(request([user("Finish it."), assistant("", listed), result("t", "." * 6000)]))
+    assert "- [ ] “write docs” (on the todo list [#e1])" in body_of(text, "In Progress").splitlines()
+    assert body_of(text, "Next Steps") == "1. “ship it” (on the todo list [#e1])"
+    assert "port the lexer" not in text
 
 
 def test_continue_is_shown_with_the_request_that_it_goes_on_from() -> None:
@@ -304,3 +333,30 @@ def test_lone_surrogates_and_odd_blocks_never_fail() -> None:
     )
     messages = [user("\udea2 never \ud83d push"), odd, Message(role="toolResult"), Message(role="user"), Message()]
     assert extract(request(messages)).startswith("## Goal")
+
+
+def test_the_goal_names_the_request_of_a_turn_that_is_summarized_apart() -> None:
+    answered = [talk_message("user", "Rename it."), talk_message("assistant", "Renamed.")]
+    asked = ModelRequest(
+        kind="history",
+        system="",
+        context="",
+        instructions="",
+        max_output_tokens=8192,
+        messages=tuple(answered),
+        entry_ids=("a", "b"),
+        open_request=talk_message("user", "Now add a flag."),
+    )
+    assert "Current request: “Now add a flag.”" in body_of(extract(asked), "Goal")
+    assert "answered" not in body_of(extract(asked), "Goal")
+
+
+def test_a_share_of_the_budget_makes_a_smaller_summary() -> None:
+    whole = request(STORY * 6)
+    part = extract(replace(whole, budget_share=0.35), token_budget=600)
+    assert len(part) <= 4 * 210
+    assert len(part) < len(extract(whole, token_budget=600))
+
+
+def talk_message(role: str, text: str) -> Message:
+    return Message(role=role, content=[Block(type="text", text=text)])

@@ -97,3 +97,9 @@ def test_the_latest_todo_list_counts() -> None:
     todos = find_todos(find_calls([assistant("", old), assistant("", new), *edited("e", "a.py")]))
     assert [(t.text, t.state) for t in todos] == [("write", "done"), ("test", "active"), ("ship", "open")]
     assert find_todos(find_calls(edited("e", "a.py"))) == []
+
+
+def test_a_call_of_a_todo_tool_without_a_list_leaves_the_list_before_it() -> None:
+    listed = call("a", "todowrite", todos=[{"content": "ship", "status": "pending"}])
+    asked = [assistant("", call("b", "todoread")), assistant("", call("c", "update_plan", plan=[]))]
+    assert [todo.text for todo in find_todos(find_calls([assistant("", listed), *asked]))] == ["ship"]

@@ -147,3 +147,28 @@ def test_a_line_of_another_branch_before_all_headings_has_no_section_name() -> N
     sections = no_sections()
     add_branch(sections, "We tried it.\n\n## Key Decisions\n- x", "01234567", ENGLISH)
     assert "From another branch [#01234567]: We tried it." in texts_of(sections, CONTEXT)
+
+
+def test_that_nothing_was_open_on_another_branch_says_nothing_about_this_one() -> None:
+    sections = no_sections()
+    add_branch(sections, f"## Goal\n- {ENGLISH.none_open}\n\n## Key Decisions\n- a queue", "01234567", ENGLISH)
+    assert texts_of(sections, CONTEXT) == ["From another branch [#01234567], Key Decisions: a queue"]
+
+
+def test_the_request_of_a_split_turn_in_a_models_own_words_is_named_as_told_before() -> None:
+    previous = f"## Goal\n- Big goal{SPLIT_TURN_LEAD}## Original Request\nAdd a flag to the program."
+    sections = carried(edited("1", "y.py"), previous)
+    told = "Current request (from the previous summary): Add a flag to the program."
+    assert texts_of(sections, GOAL)[:2] == ["Big goal", told]
+    over = carried([assistant("Added."), user("Now write docs.")], previous)
+    assert "Add a flag" not in " ".join(texts_of(over, GOAL))
+    assert texts_of(over, DONE)[0] == "Request (from the previous summary) Add a flag to the program."
+
+
+def test_lines_indented_under_an_item_stay_with_it() -> None:
+    previous = (
+        "## Next Steps\n1. port the parser\n   - with its tests\n2. ship it\n\n## Habits\n- short words\n  in the docs"
+    )
+    sections = carried([], previous)
+    assert texts_of(sections, NEXT) == ["port the parser - with its tests", "ship it"]
+    assert texts_of(sections, CONTEXT) == ["Habits: short words in the docs"]

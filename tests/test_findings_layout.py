@@ -132,6 +132,15 @@ def test_the_goal_is_cut_rather_than_left_out() -> None:
     assert "- The aim x" in body and "more characters]" in body and "Latest request" in body
 
 
+def test_a_goal_of_which_no_cut_fits_is_counted_and_the_budget_holds() -> None:
+    """A cut counts characters, the budget counts UTF-16 units, of which an emoji has two."""
+    sections = no_sections()
+    sections[GOAL] = [Item(text="😀" * 400, rank=80)]
+    text = written(sections, "history", 600, ENGLISH)
+    assert parse_summary(text).body(GOAL) == "- (+1 more)"
+    assert utf16_len(text) <= 600
+
+
 @given(
     st.dictionaries(
         st.sampled_from(NAMES),

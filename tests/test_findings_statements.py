@@ -3,7 +3,7 @@
 import pytest
 from talk import assistant, ids_of, user
 
-from compactor.findings.statements import find_statements
+from compactor.findings.statements import MAX_TEXT_CHARS, find_statements
 
 
 def kinds_of(text: str, *, by_user: bool = False) -> list[str]:
@@ -19,6 +19,9 @@ def kinds_of(text: str, *, by_user: bool = False) -> list[str]:
         ("The async rewrite was rejected because it breaks the plugin API.", "decision"),
         ("I'll use a queue instead of a lock.", "decision"),
         ("我们决定用队列而不是锁，因为更简单。", "decision"),
+        ("Entscheidung: wir lesen zeilenweise, weil der Puffer sonst überläuft.", "decision"),
+        ("Nous avons choisi une file, parce que c'est plus simple.", "decision"),
+        ("Decisión: usamos una cola porque es más simple.", "decision"),
         ("Not checked: behaviour on Windows.", "scope"),
         ("Only the English locale was tested.", "scope"),
         ("I haven't run the integration tests.", "scope"),
@@ -31,6 +34,8 @@ def kinds_of(text: str, *, by_user: bool = False) -> list[str]:
         ("Root cause: the connection pool is never closed.", "result"),
         ("Commit a1b9f02 introduced the regression.", "result"),
         ("I am blocked on your decision about the schema.", "blocked"),
+        ("The install fails with E403; I can't go on without credentials.", "blocked"),
+        ("Ich komme hier nicht weiter.", "blocked"),
         ("The cache TTL is 900 seconds now.", "value"),
         ("The service listens on port 8443 of the gateway.", "value"),
     ],
@@ -68,3 +73,11 @@ def test_a_sentence_said_twice_is_told_where_it_was_said_last() -> None:
     messages = [assistant("Not checked: Windows."), user("ok"), assistant("Not checked: Windows.")]
     [statement] = find_statements(messages, ids_of(messages))
     assert (statement.message, statement.entry_id) == (2, "e2")
+
+
+def test_of_a_message_too_long_to_be_typed_only_start_and_end_are_read() -> None:
+    paste = "\n\n".join(f"Line {n} of what was pasted is about this and that." for n in range(800))
+    said = ["Not checked: Windows.", "Not checked: Solaris.", "Not checked: macOS."]
+    whole = f"{said[0]}\n\n{paste}\n\n{said[1]}\n\n{paste}\n\n{said[2]}"
+    assert len(whole) > MAX_TEXT_CHARS
+    assert [s.text for s in find_statements([assistant(whole)])] == [said[0], said[2]]

@@ -121,6 +121,8 @@ def test_json_that_is_no_entry_before_the_header_is_named_as_such_in_exact_mode(
         ({"version": -5}, 1),
         ({"version": 10**400}, 3),
         ({"version": "3"}, 3),
+        ({"version": "003"}, 3),
+        ({"version": "9" * 5000}, 3),
         ({"version": None}, 1),
     ],
 )

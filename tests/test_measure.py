@@ -11,7 +11,7 @@ from strategies import sessions
 from compactor.entry_measure import EntryMeasure
 from compactor.formats.pi import parse_session
 from compactor.measure import Measured, measure, measure_entry
-from compactor.tokens import PiCounter, TokenizerCounter, total_tokens
+from compactor.tokens import PiCounter, TokenizerCounter
 
 PI = PiCounter()
 CHARS = TokenizerCounter(name="chars", count=len)
@@ -222,7 +222,7 @@ def test_after_measuring_every_result_has_its_call_before_it(builder: SessionBui
                 assert message.tool_call_id in seen
             seen |= {call.id for call in message.tool_calls if call.id is not None}
         assert one.roles == tuple(m.role for m in projected.messages())
-        assert one.tokens == total_tokens(projected.messages(), PI)
+        assert one.tokens == sum(map(PI.message, projected.messages()))
 
 
 @given(sessions(), st.booleans())

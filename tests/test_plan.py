@@ -237,7 +237,6 @@ def test_what_the_first_compaction_kept_is_summarized_by_the_second() -> None:
     assert plan.tokens_before == 65
     assert plan.files.read_files == ("a", "b")
     assert plan.files.modified_files == ("c",)
-    assert plan.previous_files == plan.files
 
 
 def test_files_of_the_summarized_part_count_and_those_of_the_tail_do_not() -> None:

@@ -56,6 +56,14 @@ def test_a_wrapped_line_goes_on_and_a_short_line_does_not() -> None:
     assert texts_of("fix the bug\nnever push") == ["fix the bug", "never push"]
 
 
+def test_a_sentence_too_long_to_quote_is_split_at_its_semicolons() -> None:
+    story = "the page of the orders shares the form, and the form is what breaks when two of them are open at once"
+    parts = ["Fix the login page;", *[f"{story};"] * 4, "never push to origin."]
+    assert texts_of(" ".join(parts)) == parts
+    short = "Fix the login page; never push to origin."
+    assert texts_of(short) == [short]
+
+
 @pytest.mark.parametrize(
     "paste",
     [

@@ -96,6 +96,11 @@ def test_file_blocks_are_taken_out_wherever_they_stand() -> None:
     assert without_file_blocks("## Goal\nx" + blocks) == "## Goal\nx"
     assert without_file_blocks("top" + blocks + "\n\n## After\ny") == "top\n\n## After\ny"
     assert without_file_blocks("text\n\n<read-files>\na.py\nnever closed") == "text"
+    assert without_file_blocks("a\n\n <modified-files>b.py, c.py</modified-files>\n\n## B\ny") == "a\n\n## B\ny"
+    assert without_file_blocks("a\n<read-files></read-files>") == "a"
+    assert without_file_blocks("it wrote <read-files>a.py</read-files> there") == (
+        "it wrote <read-files>a.py</read-files> there"
+    )
     assert without_file_blocks("the tag <read-files> inside of a line stays") == (
         "the tag <read-files> inside of a line stays"
     )

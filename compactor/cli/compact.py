@@ -72,13 +72,16 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
 )
 @click.option("--summarizer-window", type=click.IntRange(min=1), metavar="N", help="Window of the model that is asked.")
 @click.option(
-    "--token-budget", type=click.IntRange(min=100), metavar="N", help="Size of an extractive summary in tokens."
+    "--token-budget",
+    type=click.IntRange(min=100),
+    metavar="N",
+    help="Size of an extractive summary in tokens; file lists and rules of the user that are added come on top.",
 )
 @click.option("--no-pins", is_flag=True, help="Do not add the user's constraints that a reply lost.")
 @click.option("--reason", type=click.Choice(REASONS), help="What the events say; manual unless given.")
 @click.option("--auto", is_flag=True, help="Only if the trigger fires (reason threshold), else exit 3.")
 @click.option("--write", is_flag=True, help="Append the compaction entry to the session file.")
-@click.option("--output", metavar="FILE", help="Write a copy of the session with the entry.")
+@click.option("--output", metavar="FILE", help="Write a copy of the session with the entry; replaces FILE.")
 @click.option("--json", "as_json", is_flag=True, help="The session header line, then Pi's events.")
 def compact(**options: Any) -> None:
     """Summarize the older part of SESSION and keep the recent part word for word.

@@ -20,7 +20,7 @@ from compactor.events import CompactionResult, EntryStamp, Event, Reason, json_l
 from compactor.model import ModelClient, Notice, RetryScheduled, Streamed
 from compactor.plan import Skip
 from compactor.planned import Planned
-from compactor.prompt_file import load_prompts
+from compactor.prompt_file import DEFAULT, load_prompts
 from compactor.requests import SummaryOptions
 from compactor.wording import amount
 from compactor.writable import write_problem
@@ -134,7 +134,9 @@ def _finish(done: Compacted, decided: Planned, warnings: Sequence["SessionWarnin
     if made is not None and made.pinned:
         were = "was" if len(made.pinned) == 1 else "were"
         lost = amount(len(made.pinned), "constraint")
-        say(f"note: {lost} of the user, lost by the reply, {were} added word for word")
+        say(f"note: {lost} of the user that the reply did not list {were} added word for word")
+    if options.prompt != DEFAULT and options.client == "extractive":
+        say("note: --prompt has no effect with the client extractive, which asks no model; name another --client")
     where = f"appended to {decided.session.path}" if options.write else f"written to {options.output}"
     where = where if options.write or options.output else "nothing was written (see --write and --output)"
     say(f"{_sizes(done.result, decided)}; {where}")

@@ -1,9 +1,52 @@
-"""Checks the address and the key that a client is given, before they go into a request."""
+"""Who is asked, where and with which key; the address and the key are checked before they go into a request."""
 
+import os
+from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from compactor.clients.failures import Asked
 from compactor.errors import ModelError, SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A provider whose protocol a client speaks; its own server is asked unless another address is given."""
+
+    name: str
+    """Also the client's name."""
+    host: str
+    """Of its own server, which wants a key."""
+    key_variable: str
+    url_variable: str
+
+    def url(self, given: str | None) -> str | None:
+        """The address of another server, given or in the environment; None is the provider's own.
+
+        Raises:
+            SettingsError: the environment holds something that is no address.
+        """
+        return given or checked_url(os.environ.get(self.url_variable), self.url_variable)
+
+    def asked(self, model: str, url: str | None, given_key: str | None, name: str | None = None) -> Asked:
+        """Who is asked, with the key.
+
+        Args:
+            model: the model's name.
+            url: as the method `url` gives it.
+            given_key: None takes it from the environment.
+            name: the server's name in answers and messages; None takes it from the address.
+
+        Raises:
+            ModelError: there is no key, and the server is the provider's own; or the key can't be sent.
+        """
+        host = (urlsplit(url).hostname if url else None) or self.host
+        key = checked_key(given_key or os.environ.get(self.key_variable), self.key_variable)
+        if key is None and host == self.host:
+            raise ModelError(f"the {self.name} client needs a key, found none; set {self.key_variable}", kind="auth")
+        known_as = name or (self.name if host == self.host else host)
+        source = "the client's options" if given_key else self.key_variable
+        return Asked(provider=known_as, model=model, key_source=source, key=key)
 
 
 def checked_url(url: str | None, source: str) -> str | None:
@@ -17,7 +60,8 @@ def checked_url(url: str | None, source: str) -> str | None:
     try:
         parts = urlsplit(url.strip())
         good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port, (parts.hostname or "").encode("idna")  # both raise for what can't be connected to
+        # Each of these raises for what can't be connected to.
+        _ = parts.port, (parts.hostname or "").encode("idna"), url.encode()
     except ValueError:
         good = False
     if not good:

@@ -4,29 +4,31 @@ The conversation is the first block of the user message and carries a cache mark
 conversation reads it from the cache. No temperature is sent: current models refuse it.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from compactor.clients.addresses import checked_key, checked_url, is_loopback
+from compactor.clients.addresses import Provider, checked_url, is_loopback
 from compactor.clients.anthropic_reply import AnthropicReply
 from compactor.clients.failures import Asked, cut_off, missing_package, model_failure, no_certificates, too_slow
 from compactor.clients.options import ClientOptions
 from compactor.clients.retry import DEFAULT_RETRIES, RetryPolicy, Sleep, with_retries
 from compactor.clients.wire import MALFORMED
-from compactor.errors import ModelError, SettingsError
+from compactor.errors import SettingsError
 from compactor.js_text import well_formed
 from compactor.model import ModelRequest, ModelResponse, Observer, Streamed
 
 if TYPE_CHECKING:
     import anthropic
 
-KEY_VARIABLE = "ANTHROPIC_API_KEY"
-ANTHROPIC_HOST = "api.anthropic.com"
+ANTHROPIC = Provider(
+    name="anthropic",
+    host="api.anthropic.com",
+    key_variable="ANTHROPIC_API_KEY",
+    url_variable="ANTHROPIC_BASE_URL",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,7 @@ class AnthropicMessagesClient:
                         raise too_slow(asked, self.timeout_s or 0)
         if not (reply.complete and reply.stop):
             raise cut_off(asked)
-        return reply.response(asked, self._url())
+        return reply.response(asked, ANTHROPIC.url(self.base_url))
 
     @contextmanager
     def _connected(self) -> "Iterator[tuple[anthropic.Anthropic, Asked]]":
@@ -109,8 +111,8 @@ class AnthropicMessagesClient:
             import httpx2
         except ImportError as error:
             raise missing_package("anthropic", error.name or "anthropic", "anthropic") from None
-        url = self._url()
-        asked = self._asked(url)
+        url = ANTHROPIC.url(self.base_url)
+        asked = ANTHROPIC.asked(self.model_name, url, self.api_key)
         failures = (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, *MALFORMED)
         try:
             web = anthropic.DefaultHttpxClient(trust_env=not (url and is_loopback(url)))
@@ -120,7 +122,7 @@ class AnthropicMessagesClient:
             timeout = anthropic.NOT_GIVEN if self.timeout_s is None else self.timeout_s
             with anthropic.Anthropic(
                 api_key=asked.key or "none",  # a server of one's own wants no key, but the library does
-                base_url=(url or f"https://{ANTHROPIC_HOST}").removesuffix("/").removesuffix("/v1"),
+                base_url=(url or f"https://{ANTHROPIC.host}").removesuffix("/").removesuffix("/v1"),
                 max_retries=0,
                 timeout=timeout,
                 http_client=web,
@@ -128,24 +130,6 @@ class AnthropicMessagesClient:
                 yield sdk, asked
         except failures as error:
             raise model_failure(error, asked) from error
-
-    def _url(self) -> str | None:
-        """The address of a server of one's own; None is Anthropic's."""
-        return self.base_url or checked_url(os.environ.get("ANTHROPIC_BASE_URL"), "ANTHROPIC_BASE_URL")
-
-    def _asked(self, url: str | None) -> Asked:
-        """Who is asked, with the key.
-
-        Raises:
-            ModelError: there is no key, and the server is Anthropic's.
-        """
-        host = (urlsplit(url).hostname if url else None) or ANTHROPIC_HOST
-        key = checked_key(self.api_key or os.environ.get(KEY_VARIABLE), KEY_VARIABLE)
-        if key is None and host == ANTHROPIC_HOST:
-            raise ModelError(f"the anthropic client needs a key, found none; set {KEY_VARIABLE}", kind="auth")
-        provider = "anthropic" if host == ANTHROPIC_HOST else host
-        source = "the client's options" if self.api_key else KEY_VARIABLE
-        return Asked(provider=provider, model=self.model_name, key_source=source, key=key)
 
     def _input(self, request: ModelRequest) -> dict[str, Any]:
         """What the model reads."""
@@ -155,7 +139,8 @@ class AnthropicMessagesClient:
         blocks: list[dict[str, Any]] = [{"type": "text", "text": well_formed(text)} for text in texts]
         if apart:
             blocks[0]["cache_control"] = {"type": "ephemeral"}
-        made: dict[str, Any] = {"model": self.model_name, "messages": [{"role": "user", "content": blocks}]}
+        made: dict[str, Any] = {"model": well_formed(self.model_name)}
+        made["messages"] = [{"role": "user", "content": blocks}]
         if request.system:
             made["system"] = well_formed(request.system)
         return made

@@ -5,7 +5,16 @@ asked for. The same request gives the same bytes. It understands nothing: it fin
 by what tools reported, quotes them and says where they stand. What is worded in an unusual way it can miss.
 """
 
-from compactor.findings import add_branch, digest, frames_for, part_summaries, with_previous, without_repeats, written
+from compactor.findings import (
+    add_branch,
+    digest,
+    frames_for,
+    name_open_request,
+    part_summaries,
+    with_previous,
+    without_repeats,
+    written,
+)
 from compactor.js_text import utf16_len
 from compactor.language import conversation_language
 from compactor.messages import Message
@@ -47,7 +56,7 @@ def extract(request: ModelRequest, *, token_budget: int = DEFAULT_TOKEN_BUDGET) 
         token_budget: most tokens of the summary, at 4 UTF-16 units a token.
     """
     previous = request.previous_summary or ""
-    tokens = min(token_budget, request.max_output_tokens)
+    tokens = min(int(token_budget * request.budget_share), request.max_output_tokens)
     chars = CHARS_PER_TOKEN * tokens
     source = SOURCE_SHARE * _source_chars(request.messages, enough=int(chars / SOURCE_SHARE)) + utf16_len(previous)
     chars = min(chars, max(CHARS_PER_TOKEN * LEAST_TOKENS, int(source)))
@@ -58,6 +67,8 @@ def extract(request: ModelRequest, *, token_budget: int = DEFAULT_TOKEN_BUDGET) 
     if previous:
         summaries = [*(part_summaries(previous) if request.kind == "merge" else [previous]), *summaries]
     sections = with_previous(summaries, found, frames)
+    if request.open_request is not None and request.open_request.text().strip():
+        name_open_request(sections, request.open_request.text(), frames)
     for n, message in enumerate(request.messages):
         if message.role == "branchSummary" and message.summary:
             entry_id = request.entry_ids[n] if n < len(request.entry_ids) else ""

@@ -1,6 +1,6 @@
 """Turns what a provider's library raised into one `ModelError`: kind, retryable, and one line that says what to do.
 
-Both libraries share their shape (`status_code`, `body`, `response`), so one translation serves both. The key never
+Both libraries share their shape (`status_code`, `body`, `response`), so one translation serves both. A key never
 gets into a message, whatever the server sends back.
 """
 
@@ -14,6 +14,9 @@ from compactor.overflow import FailureClass, classify_failure
 
 MAX_MESSAGE_CHARS = 400
 """A server's own words are cut here."""
+
+MIN_KEY_CHARS = 8
+"""Shorter ones stand in for a key (`EMPTY`, `none`, `x`) and are parts of common words."""
 
 _BLANK_OR_CONTROL = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
 
@@ -153,7 +156,8 @@ def _as_the_server_says(error: Exception, found: FailureClass) -> FailureClass:
 
 
 def _without_key(text: str, asked: Asked) -> str:
-    return text.replace(asked.key, "[key]") if asked.key else text
+    key = asked.key or ""
+    return text.replace(key, "[key]") if len(key) >= MIN_KEY_CHARS else text
 
 
 def _advice(found: FailureClass, asked: Asked) -> str:

@@ -4,19 +4,17 @@ Servers differ in what they accept, so a refusal that names one of three parts o
 without that part: the newer name of the output limit, the wish for usage in the stream, the system role.
 """
 
-import os
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from compactor.clients.addresses import checked_key, checked_url, is_loopback
+from compactor.clients.addresses import Provider, checked_url, is_loopback
 from compactor.clients.failures import Asked, cut_off, missing_package, model_failure, no_certificates, too_slow
 from compactor.clients.openai_reply import OpenAIReply
 from compactor.clients.options import ClientOptions
 from compactor.clients.retry import DEFAULT_RETRIES, RetryPolicy, Sleep, with_retries
 from compactor.clients.wire import MALFORMED
-from compactor.errors import ModelError, SettingsError
+from compactor.errors import SettingsError
 from compactor.js_text import well_formed
 from compactor.model import ModelRequest, ModelResponse, Observer, Streamed
 from compactor.overflow import is_context_overflow
@@ -25,8 +23,12 @@ if TYPE_CHECKING:
     import openai
     from openai.types.chat import ChatCompletionChunk
 
-KEY_VARIABLE = "OPENAI_API_KEY"
-OPENAI_HOST = "api.openai.com"
+OPENAI = Provider(
+    name="openai",
+    host="api.openai.com",
+    key_variable="OPENAI_API_KEY",
+    url_variable="OPENAI_BASE_URL",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +100,8 @@ class OpenAIChatClient:
             import openai
         except ImportError as error:
             raise missing_package("openai", error.name or "openai", "compactor[openai]") from None
-        url = self.base_url or checked_url(os.environ.get("OPENAI_BASE_URL"), "OPENAI_BASE_URL")
-        asked = self._asked(url)
+        url = OPENAI.url(self.base_url)
+        asked = OPENAI.asked(self.model_name, url, self.api_key, self.provider)
         failures = (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, *MALFORMED)
         try:
             web = openai.DefaultHttpxClient(trust_env=not (url and is_loopback(url)))
@@ -114,25 +116,11 @@ class OpenAIChatClient:
             raise model_failure(error, asked) from error
         return reply.response(asked, url)
 
-    def _asked(self, url: str | None) -> Asked:
-        """Who is asked, with the key.
-
-        Raises:
-            ModelError: there is no key, and the server is OpenAI's.
-        """
-        host = (urlsplit(url).hostname if url else None) or OPENAI_HOST
-        key = checked_key(self.api_key or os.environ.get(KEY_VARIABLE), KEY_VARIABLE)
-        if key is None and host == OPENAI_HOST:
-            raise ModelError(f"the openai client needs a key, found none; set {KEY_VARIABLE}", kind="auth")
-        provider = self.provider or ("openai" if host == OPENAI_HOST else host)
-        source = "the client's options" if self.api_key else KEY_VARIABLE
-        return Asked(provider=provider, model=self.model_name, key_source=source, key=key)
-
     def _send(self, sdk: "openai.OpenAI", request: ModelRequest) -> "openai.Stream[ChatCompletionChunk]":
         """The begun stream of the reply, in the shape that the server accepts."""
         import openai
 
-        new_name = sdk.base_url.host == OPENAI_HOST  # elsewhere the old one is more widely understood
+        new_name = sdk.base_url.host == OPENAI.host  # elsewhere the old one is more widely understood
         shape = self._shape or _Shape(limit_name="max_completion_tokens" if new_name else "max_tokens")
         refused: set[_Shape] = set()
         while True:
@@ -156,7 +144,7 @@ class OpenAIChatClient:
             messages = [{"role": "user", "content": f"{system}\n\n{user}"}]
         elif not system:
             del messages[0]
-        arguments: dict[str, Any] = {"model": self.model_name, "messages": messages, "stream": True}
+        arguments: dict[str, Any] = {"model": well_formed(self.model_name), "messages": messages, "stream": True}
         arguments[shape.limit_name] = request.max_output_tokens
         if shape.asks_usage:
             arguments["stream_options"] = {"include_usage": True}

@@ -99,9 +99,10 @@ class ReplayClient:
         if known is not None:
             return known
         if self.inner is None:
+            advice = "" if self.model else 'give --model if the records name one (under "model"), or '
             raise ModelError(
                 f"expected a recorded answer {path.name} for model {self.model or '(none)'} in {self.folder}, found "
-                f"none; record it with the client that asks the model, --replay-dir and --record",
+                f"none; {advice}record it with the client that asks the model, --replay-dir and --record",
                 kind="setup",
             )
         response = self.inner.complete(request, observe)

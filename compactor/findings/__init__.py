@@ -5,6 +5,7 @@ from compactor.findings.digest import Digest, digest
 from compactor.findings.frames import Frames, frames_for
 from compactor.findings.items import Item, Sections, no_sections, without_repeats
 from compactor.findings.layout import written
+from compactor.findings.turn_lines import name_open_request
 
 __all__ = [
     "Digest",
@@ -14,6 +15,7 @@ __all__ = [
     "add_branch",
     "digest",
     "frames_for",
+    "name_open_request",
     "no_sections",
     "part_summaries",
     "with_previous",

@@ -27,7 +27,7 @@ def add_calls(sections: Sections, calls: Sequence[Call], page: Page) -> None:
 def _add_checks(sections: Sections, calls: Sequence[Call], page: Page) -> None:
     failed = set()
     for run in latest_checks(calls):
-        section = DONE if run.verdict in ("passed", "clean") else IN_PROGRESS
+        section = DONE if run.verdict in ("passed", "clean") else BLOCKED if run.verdict == "failed" else IN_PROGRESS
         rank = _check_rank(run, page)
         sections[section].append(Item(text=_check_line(run, page), rank=rank, order=run.message))
         failed.add(run.command)

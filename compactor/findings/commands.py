@@ -111,7 +111,7 @@ _STRONG_ERROR = re.compile(
     re.IGNORECASE,
 )
 _NOISE = re.compile(
-    r"^\s*(?:at |\d+ \|Command exited|npm (?:ERR|error)! (?:A complete log|code|errno|path)|\[\d+ more"
+    r"^\s*(?:at |\d+ \||npm (?:ERR|error)! (?:A complete log|code|errno|path)|\[\d+ more"
     r"|Traceback \(most|Command exited with code)"
 )
 _QUIET = re.compile(
@@ -162,8 +162,7 @@ def latest_checks(calls: Sequence[Call]) -> list[CheckRun]:
 
 
 def _verdict(call: Call, line: str) -> Verdict:
-    """What a result proves: a count of failures outweighs the exit status, and a filter's exit status proves"
-    " nothing."""
+    """What a result proves: a count of failures outweighs the exit status, and a filter's status proves nothing."""
     if call.outcome == "unknown":
         return "unknown"
     if call.outcome == "failed" or (line and _FAIL_COUNT.search(line)):

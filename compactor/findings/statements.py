@@ -46,7 +46,8 @@ _CHOICE = re.compile(
     r"|in favou?r of|instead of|rather than|trade-?offs?|(?:best|right|cleanest|simplest|safest"
     r"|better) (?:approach|option|solution|way|choice|fix)"
     r"|stick(?:ing)? with|keep(?:ing)? the|over-?engineered|won't use|will not use|not worth|prefer(?:red)?"
-    r"|entschieden|statt|décidé|plutôt que|decidí|en lugar de)\b"
+    r"|entschieden|entschied|entscheidung|statt|décidé|décision|choisi|plutôt que|decidí|decidimos|decisión"
+    r"|en lugar de)\b"
     r"|决定|选择(?:了|用)|采用|而不是|放弃了?|改用|採用|選ん"
 )
 _REASON = re.compile(
@@ -106,7 +107,8 @@ _SCOPE_LEAD = re.compile(
 _BLOCKED = re.compile(
     r"\b(?:blocked (?:by|on|until)|is blocked|am blocked|waiting (?:for|on) (?:you|your|the user|approval|access"
     r"|review|a decision|input|confirmation|credentials)|cannot (?:proceed|continue)|can't (?:proceed|continue)"
-    r"|unable to (?:proceed|continue)"
+    r"|unable to (?:proceed|continue)|(?:cannot|can't|unable to) go on (?:without|until|before)"
+    r"|komme (?:hier |so )?nicht weiter|warte auf (?:dich|deine|ihre|zugang|freigabe)|blockiert (?:durch|von|bis)"
     r"|need(?:s)? (?:your|the user's) (?:input|decision|confirmation|approval|help|go-ahead)|requires? (?:your"
     r"|access|credentials|a decision)|before i can (?:continue|proceed)|stuck on)\b|被阻塞|无法继续|等待(?:你|用户"
     r"|确认)"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from compactor.findings.frames import Frames
 from compactor.findings.items import DONE, GOAL, IN_PROGRESS, Item, Sections
 from compactor.findings.page import Page
 from compactor.findings.quotes import code, quoted, reference, short_path
@@ -9,6 +10,17 @@ from compactor.findings.requests import Request
 
 MAX_PATHS = 8
 MAX_COMMITS = 4
+CARRIED_LAST = 1 << 30
+"""An order behind all messages."""
+
+
+MAX_OPEN_REQUEST_CHARS = 240
+
+
+def name_open_request(sections: Sections, text: str, frames: Frames) -> None:
+    """Names the request of a split turn, which is summarized apart, in the place of "every request is answered"."""
+    line = Item(text=f"{frames.current}: {quoted(text, MAX_OPEN_REQUEST_CHARS)}", rank=100, order=CARRIED_LAST)
+    sections[GOAL] = [*(item for item in sections[GOAL] if item.text != frames.none_open), line]
 
 
 def add_requests(sections: Sections, requests: Sequence[Request], page: Page) -> None:
@@ -75,7 +87,7 @@ def _add_earlier(sections: Sections, request: Request, page: Page, *, is_first: 
     parts += [work] if work else []
     if not request.answered:
         parts.append(frames.no_answer)
-    elif request.answer:
+    else:
         parts.append(f"{frames.answered}{reference(request.answer_id)}: {quoted(request.answer, page.note_chars)}")
     is_done = request.answered or bool(work)
     rank = 2 + page.recency(request.message)

@@ -81,7 +81,8 @@ def _header(rows: list[Entry], path: str, data: bytes) -> SessionHeader:
     if first.type != "session" or session_id is None:
         kind = f"an entry of type {first.type!r}" if first.type else "JSON that is no entry"
         kind = "a session header without an id" if first.type == "session" else kind
-        raise SessionError(f"{path}: {wanted}, found {kind} on line {first.line}; the header line is missing")
+        todo = "the header is damaged" if first.type == "session" else "the header line is missing"
+        raise SessionError(f"{path}: {wanted}, found {kind} on line {first.line}; {todo}")
     header, _ = lenient({"id": session_id, **json_fields(first)}, SessionHeader)
     return header
 
