@@ -140,11 +140,13 @@ def _whole_turn_text(decision: Decision, opening: int | None) -> str:
 
 def _split_cause(decision: Decision, start: int) -> str:
     """Whether the turn was too long to keep, or the budget merely ended inside of it."""
-    sizes = _turn_sizes(decision)
-    size, budget = sizes[start], decision.budget_tokens
+    measures, budget = decision.measured.measures, decision.budget_tokens
+    end = next((n for n in range(start + 1, len(measures)) if _starts_turn(decision, n)), len(measures))
+    size = sum([m.tokens - m.system_tokens for m in measures[start:end]])
     if size > budget:
         return f"The whole turn has {amount(size, 'token')}, more than the budget of {budget:,}."
-    fits = "no turn is longer than the budget" if max(sizes.values()) <= budget else "it would fit into the budget"
+    longest = max(_turn_sizes(decision).values())
+    fits = "no turn is longer than the budget" if longest <= budget else "it would fit into the budget"
     return f"The whole turn has {amount(size, 'token')}; {fits}, so the split is only due to where the budget ends."
 
 

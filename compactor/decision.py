@@ -5,7 +5,6 @@ Takes what planning took and gave (`planned.Planned`); gives a `Decision`, the c
 of the file.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -107,16 +106,15 @@ class Decision:
         """Tokens of the n-th context entry without system messages, which no cut frees."""
         return self.measured.measures[n].tokens - self.measured.measures[n].system_tokens
 
-    def tokens(self, span: Iterable[int]) -> int:
-        """Tokens of some context entries, system messages included."""
-        measures = self.measured.measures
-        return sum(measures[n].tokens for n in span)
+    def tokens(self, span: range) -> int:
+        """Tokens of consecutive context entries, system messages included."""
+        return sum([m.tokens for m in self.measured.measures[span.start : span.stop]])
 
-    def largest(self, span: Iterable[int]) -> int | None:
+    def largest(self, span: range) -> int | None:
         """The entry with the most tokens, the first of equals; None if none has any."""
-        measures = self.measured.measures
-        found = max(span, key=lambda n: measures[n].tokens - measures[n].system_tokens, default=None)
-        return found if found is not None and self.message_tokens(found) else None
+        sizes = [m.tokens - m.system_tokens for m in self.measured.measures[span.start : span.stop]]
+        most = max(sizes, default=0)
+        return span.start + sizes.index(most) if most else None
 
 
 def named(entry: Entry) -> str:

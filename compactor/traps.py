@@ -3,7 +3,7 @@
 Takes a decision; gives `SessionWarning`s with stable codes. A healthy session with sound settings gives none.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from compactor.cut_reasons import is_far_over, swallowed
 from compactor.decision import Decision
@@ -166,9 +166,8 @@ def _undercounted(decision: Decision) -> Iterator[SessionWarning]:
     yield SessionWarning(code="non_latin_undercounted", message=text)
 
 
-def _likely_tokens(decision: Decision, span: Iterable[int]) -> int:
-    measures = decision.measured.measures
-    wide = sum([measures[n].wide_chars for n in span])
+def _likely_tokens(decision: Decision, span: range) -> int:
+    wide = sum([m.wide_chars for m in decision.measured.measures[span.start : span.stop]])
     return decision.tokens(span) + wide - wide // CHARS_PER_TOKEN
 
 
