@@ -29,11 +29,11 @@ from compactor.measure import measure
 from compactor.messages import Message
 from compactor.model import ModelClient, Notice
 from compactor.plan import CompactionPlan, Skip
-from compactor.planned import Planned
-from compactor.projection import Projection, entry_messages, project, replayed_system
+from compactor.planned import Planned, plain_messages
+from compactor.projection import Projection, entry_messages, project
 from compactor.requests import SummaryOptions, user_rules
 from compactor.summarizer import SummarySource, SummaryText, summarize
-from compactor.tokens import PiCounter
+from compactor.tokens import PiCounter, current_system
 
 Emit = Callable[[Event], None]
 Observe = Callable[[Notice], None]
@@ -85,10 +85,11 @@ def compact(planned: Planned, options: SummaryOptions, reason: Reason, effects: 
     effects.emit(compaction_start(reason))
     try:
         summary = _ask(plan, options, reason, effects)
-        result = _result(planned, plan, summary, effects.stamp)
+        draft = _draft(plan, summary)
+        entry = _entry(planned, draft, effects.stamp)
+        result = replace(draft, estimated_tokens_after=_tokens_after(planned, entry))
         if not planned.exact:
             _refuse_growth(planned, plan, result)
-        entry = _entry(planned, result, effects.stamp)
         line = json_line(entry)
         if effects.commit is not None:
             effects.commit(line)
@@ -143,15 +144,8 @@ def _earlier_user_messages(plan: CompactionPlan) -> list[Message]:
 
 
 def _messages(plan: CompactionPlan, span: range) -> tuple[list[Message], list[str]]:
-    messages: list[Message] = []
-    ids: list[str] = []
-    for n in span:
-        projected = plan.measured.projection.entries[n]
-        for message in projected.messages():
-            if message.role != "system":
-                messages.append(message)
-                ids.append(projected.entry.id)
-    return messages, ids
+    found = list(plain_messages(plan, span))
+    return [message for _, message in found], [entry_id for entry_id, _ in found]
 
 
 def _ask(plan: CompactionPlan, options: SummaryOptions, reason: Reason, effects: Effects) -> SummaryText:
@@ -173,8 +167,9 @@ def _ask(plan: CompactionPlan, options: SummaryOptions, reason: Reason, effects:
         return made
 
 
-def _result(planned: Planned, plan: CompactionPlan, summary: SummaryText, stamp: EntryStamp) -> CompactionResult:
-    made = CompactionResult(
+def _draft(plan: CompactionPlan, summary: SummaryText) -> CompactionResult:
+    """The result but for the size of the context that its entry makes."""
+    return CompactionResult(
         summary=summary.text,
         first_kept_entry_id=plan.first_kept.id,
         tokens_before=plan.tokens_before,
@@ -182,13 +177,10 @@ def _result(planned: Planned, plan: CompactionPlan, summary: SummaryText, stamp:
         files=plan.files,
         usage=summary.usage,
     )
-    return replace(made, estimated_tokens_after=_tokens_after(planned, _entry(planned, made, stamp)))
 
 
 def _entry(planned: Planned, result: CompactionResult, stamp: EntryStamp) -> dict[str, Any]:
-    projection = planned.measured.projection
-    has_system = any("system" in m.roles for m in planned.measured.measures)
-    system = replayed_system(projection.messages()) if has_system else None
+    system = current_system(planned.measured.projection, planned.measured.measures)
     leaf = planned.branch.leaf
     entry = compaction_entry(result, stamp, leaf.id if leaf else "", system)
     if planned.session.header.version < 2 and isinstance(planned.plan, CompactionPlan):

@@ -1,10 +1,12 @@
 """A session with its plan and all that led to it: what `plan` reports and `compact` carries out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compactor.branch import Branch
 from compactor.entries import Session, SessionWarning
 from compactor.measure import Measured, measure
+from compactor.messages import Message
 from compactor.plan import CompactionPlan, Skip, plan_compaction
 from compactor.projection import project
 from compactor.settings import CompactionSettings
@@ -30,6 +32,15 @@ class Planned:
     def warnings(self) -> list[SessionWarning]:
         """What was wrong with the file and its entries."""
         return [*self.session.warnings, *self.measured.warnings]
+
+
+def plain_messages(plan: CompactionPlan, span: range) -> Iterator[tuple[str, Message]]:
+    """Entry id and message of context entries of a plan, one entry at a time, without system messages."""
+    entries = plan.measured.projection.entries
+    for n in span:
+        for message in entries[n].messages():
+            if message.role != "system":
+                yield entries[n].entry.id, message
 
 
 def plan_branch(

@@ -135,16 +135,20 @@ def context_tokens(projection: Projection, measures: Sequence[EntryMeasure], cou
         return ContextTokens(tokens=used + trailing, usage_tokens=used, trailing_tokens=trailing)
     system = sum(m.system_tokens for m in measures)
     plain = sum(m.tokens for m in measures) - system
-    if any("system" in m.roles for m in measures):
-        whole = replayed_system(
-            message
-            for projected, m in zip(projection.entries, measures, strict=True)
-            if "system" in m.roles
-            for message in projected.messages()
-        )
-        plain += counter.message(whole) if whole is not None else 0
+    whole = current_system(projection, measures)
+    plain += counter.message(whole) if whole is not None else 0
     stale = measures[at].usage_tokens if at is not None else 0
     return ContextTokens(tokens=plain, usage_tokens=0, trailing_tokens=plain, stale_usage_tokens=stale)
+
+
+def current_system(projection: Projection, measures: Sequence[EntryMeasure]) -> Message | None:
+    """All system messages of the context folded into one, None if there is none; only their entries are decoded."""
+    return replayed_system(
+        message
+        for projected, m in zip(projection.entries, measures, strict=True)
+        if "system" in m.roles
+        for message in projected.messages()
+    )
 
 
 def _is_stale(projection: Projection, at: int) -> bool:

@@ -1,15 +1,14 @@
 """A plan as JSON: the object of `compactor plan --json`."""
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.explain import Explanation
 from compactor.js_text import utf16_len
-from compactor.messages import Message
 from compactor.plan import CompactionPlan, Skip
-from compactor.planned import Planned
+from compactor.planned import Planned, plain_messages
 from compactor.projection import session_model
 from compactor.transcript import transcript_size
 
@@ -93,8 +92,8 @@ def warning_json(warning: SessionWarning) -> dict[str, Any]:
 
 
 def _cut_json(plan: CompactionPlan) -> dict[str, Any]:
-    history = transcript_size(_messages(plan, plan.history))
-    prefix = transcript_size(_messages(plan, plan.turn_prefix))
+    history = transcript_size(message for _, message in plain_messages(plan, plan.history))
+    prefix = transcript_size(message for _, message in plain_messages(plan, plan.turn_prefix))
     return {
         "firstKeptEntryId": plan.first_kept.id,
         "firstKept": f"#{plan.first_kept.index}",
@@ -112,12 +111,3 @@ def _cut_json(plan: CompactionPlan) -> dict[str, Any]:
         "prefixChars": prefix.chars,
         "prefixSha256": prefix.sha256,
     }
-
-
-def _messages(plan: CompactionPlan, span: Iterable[int]) -> Iterator[Message]:
-    """The messages of context entries, one entry at a time, without system messages."""
-    entries = plan.measured.projection.entries
-    for n in span:
-        for message in entries[n].messages():
-            if message.role != "system":
-                yield message
