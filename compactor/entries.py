@@ -191,3 +191,5 @@ class Session(msgspec.Struct, frozen=True):
     ends_with_newline: bool = True
     torn_tail: bool = False
     """True when the last line is not a whole JSON object."""
+    reported_window: int | None = None
+    """The model's context window in tokens, where the file names it (Codex does)."""

@@ -2,7 +2,7 @@
 
 from compactor.bytes_file import read_bytes
 from compactor.entries import Session
-from compactor.formats.pi import parse_session
+from compactor.formats.registry import parse_session
 
 __all__ = ["read_bytes", "read_session"]
 
@@ -11,8 +11,8 @@ def read_session(path: str, *, exact: bool = False, with_estimates: bool = False
     """The session at `path`.
 
     Args:
-        path: a Pi session file.
-        exact: read as Pi does, its losses included.
+        path: a session file of Pi, Claude Code or Codex.
+        exact: read a Pi file as Pi does, its losses included.
         with_estimates: measure messages in passing, for a caller that is about to measure the context.
 
     Raises:

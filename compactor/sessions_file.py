@@ -84,6 +84,30 @@ def find_session(text: str, *, cwd: str, env: Mapping[str, str], session_dir: st
     return found
 
 
+def session_files(text: str, *, cwd: str, env: Mapping[str, str], session_dir: str | None = None) -> list[str]:
+    """The session files that SESSION|DIR means: all below a directory, by path, or the one that `find_session` finds.
+
+    Raises:
+        SessionError: nothing found.
+    """
+    folder = os.path.join(cwd, expand_home(text, env))
+    if not text or not os.path.isdir(folder):
+        return [find_session(text, cwd=cwd, env=env, session_dir=session_dir)]
+    found = files_below(folder)
+    if not found:
+        raise SessionError(f"{text}: expected session files ({SESSION_SUFFIX}) in the directory, found none")
+    return found
+
+
+def files_below(folder: str) -> list[str]:
+    """The `.jsonl` files in a directory and in those below it, by path; what can't be listed is passed over."""
+    found: list[str] = []
+    for at, folders, names in os.walk(folder):
+        folders.sort()
+        found += [os.path.join(at, name) for name in sorted(names) if name.endswith(SESSION_SUFFIX)]
+    return [path for path in found if os.path.isfile(path)]
+
+
 def session_folder(*, cwd: str, env: Mapping[str, str], session_dir: str | None = None) -> str:
     """Where the sessions made in `cwd` are: `session_dir`, PI_CODING_AGENT_SESSION_DIR, setting, else Pi's default.
 

@@ -26,7 +26,7 @@ MAX_TOKENS_SETTING = 2**53 - 1
 MAX_SHOWN_CHARS = 60
 """Of a refused value, in a message."""
 
-SettingSource = Literal["flag", "project", "user", "override", "catalogue", "default"]
+SettingSource = Literal["flag", "project", "user", "override", "session", "catalogue", "default"]
 
 _FLAGS = {
     "context_window": "--context-window",
@@ -98,6 +98,7 @@ def resolve_settings(
     project: SettingsFile | None = None,
     user: SettingsFile | None = None,
     model: NamedModel | None = None,
+    reported_window: int | None = None,
     catalogue_window: int | None = None,
 ) -> CompactionSettings:
     """The settings for one session; each value by itself: flag, override for the model, ordinary setting, default.
@@ -108,13 +109,14 @@ def resolve_settings(
         project: the project's file; merged over the user's, object by object.
         user: the user's file.
         model: whose `compaction.modelOverrides["provider/modelId"]` count.
+        reported_window: the window in tokens that the session itself names for its model, None if it names none.
         catalogue_window: the window in tokens that the catalogue has for the model, None if it has none.
 
     Raises:
         SettingsError: a value is not a non-negative integer (or `enabled` not a boolean); names field, value and file.
     """
     found = _Resolver(flags=flags, compaction=_compaction(_layers(project, user)), model=model)
-    window, window_source = found.window(catalogue_window)
+    window, window_source = found.window(reported_window, catalogue_window)
     reserve, reserve_source = found.tokens("reserve_tokens", "reserveTokens", RESERVE_TOKENS_DEFAULT)
     keep, keep_source = found.tokens("keep_recent_tokens", "keepRecentTokens", KEEP_RECENT_TOKENS_DEFAULT)
     enabled, enabled_source = found.enabled()
@@ -158,10 +160,12 @@ class _Resolver:
     compaction: tuple[_Layer, ...]
     model: NamedModel | None
 
-    def window(self, catalogue_window: int | None) -> tuple[int, SettingSource]:
+    def window(self, reported_window: int | None, catalogue_window: int | None) -> tuple[int, SettingSource]:
         given = self._flag("context_window")
         if given is not None:
             return given, "flag"
+        if reported_window is not None:
+            return reported_window, "session"
         return (CONTEXT_WINDOW_DEFAULT, "default") if catalogue_window is None else (catalogue_window, "catalogue")
 
     def tokens(self, name: str, wire_name: str, default: int) -> tuple[int, SettingSource]:

@@ -14,6 +14,14 @@ from compactor.errors import CompactorError
 COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("compactor.cli.plan:plan", "Would it compact, where is the cut, and why?"),
     "compact": ("compactor.cli.compact:compact", "Make the summary; write it only with --write or --output."),
+    "replay": ("compactor.cli.replay:replay", "At which turns would it have fired, and where did it really?"),
+    "sessions": ("compactor.cli.sessions:sessions", "List saved sessions of Pi, Claude Code and Codex."),
+    "tree": ("compactor.cli.tree:tree", "Branches, labels, compactions, and the state of every entry."),
+    "context": ("compactor.cli.context:context", "What the next request would hold, message by message."),
+    "usage": ("compactor.cli.usage:usage", "What was spent, by model and by kind, and what compactions saved."),
+    "branch-summary": ("compactor.cli.branch_summary:branch_summary", "Summarize a branch that was left."),
+    "convert": ("compactor.cli.convert:convert", "Write another agent's session as a file that Pi opens."),
+    "doctor": ("compactor.cli.doctor:doctor", "Find damage and losses in sessions; --fix writes a repaired copy."),
     "prompts": ("compactor.cli.prompts:prompts_command", "List the shipped prompts, or show one."),
 }
 """Command name -> (module:attribute, one line of help)."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from compactor.branch import Branch
     from compactor.entries import Session, SessionWarning
     from compactor.planned import Planned
     from compactor.projection import ModelRef
@@ -54,6 +55,39 @@ def session_options(command: F) -> F:
     return command
 
 
+def view_options(command: F) -> F:
+    """Adds SESSION, --leaf, --session-dir and --json to a command that only looks; it gets `session`, `leaf`,
+    `session_dir` and `as_json`."""
+    decorators = [
+        click.argument("session", metavar="SESSION"),
+        click.option("--leaf", metavar="ID|#N", help="Take this entry as the leaf: an id, or #N for the N-th from 0."),
+        click.option("--session-dir", metavar="DIR", help="Where `latest` and id prefixes are looked up."),
+        click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output."),
+    ]
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def looked_up(session: str, session_dir: str | None) -> "Session":
+    """The session that SESSION names, of whichever agent.
+
+    Raises:
+        SessionError: there is none, or it can't be read.
+    """
+    from compactor.session_file import read_session
+    from compactor.sessions_file import find_session
+
+    return read_session(find_session(session, cwd=current_folder(), env=os.environ, session_dir=session_dir))
+
+
+def looked_up_branch(session: "Session", leaf: str | None) -> "Branch":
+    """The branch that ends in the entry that --leaf names, else in the newest one."""
+    from compactor.branch import active_branch, find_leaf
+
+    return active_branch(session, find_leaf(session, leaf))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """A session file that is being read, for the options that name it."""
@@ -69,11 +103,11 @@ def open_session(options: SessionOptions) -> Opened:
     from compactor.bytes_file import start_reading
     from compactor.sessions_file import find_session
 
-    path = find_session(options.session, cwd=_current_folder(), env=os.environ, session_dir=options.session_dir)
+    path = find_session(options.session, cwd=current_folder(), env=os.environ, session_dir=options.session_dir)
     return Opened(options=options, path=path, wait=start_reading(path))
 
 
-def _current_folder() -> str:
+def current_folder() -> str:
     """The current folder.
 
     Raises:
@@ -102,7 +136,7 @@ def counter_named(name: str) -> "Counter":
 def planned(opened: Opened) -> tuple["Planned", list["SessionWarning"]]:
     """The plan for the session that was opened, and warnings about its settings."""
     from compactor.branch import active_branch, find_leaf
-    from compactor.formats.pi import parse_session
+    from compactor.formats.registry import parse_session
     from compactor.planned import plan_branch
     from compactor.projection import session_model
 
@@ -125,13 +159,18 @@ def settings_for(
     from compactor.settings_file import read_settings
 
     window = None
-    if options.context_window is None and model is not None:
+    if options.context_window is None and session.reported_window is None and model is not None:
         from compactor.windows_file import window_of_model
 
         window = window_of_model(model.provider, model.model_id)
     files = read_settings(_project_dir(session.header.cwd), os.environ)
     settings = resolve_settings(
-        flags_of(options), project=files.project, user=files.user, model=model, catalogue_window=window
+        flags_of(options),
+        project=files.project,
+        user=files.user,
+        model=model,
+        reported_window=session.reported_window,
+        catalogue_window=window,
     )
     return settings, [SessionWarning(code=w.code, message=w.message) for w in settings.warnings]
 

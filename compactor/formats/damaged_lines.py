@@ -7,6 +7,7 @@ invalid escapes after careless masking, raw control characters, a byte order mar
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +73,13 @@ def read_as_pi(line: bytes) -> Any:
     return parse_json(line.decode("utf-8", "replace"), constants=False)
 
 
-def salvage(line: bytes) -> LineParts:
-    """Everything that can be recovered from a line that the strict reader refused."""
+def salvage(line: bytes, kinds: Collection[str] = ENTRY_TYPES) -> LineParts:
+    """Everything that can be recovered from a line that the strict reader refused.
+
+    Args:
+        line: without its line feed.
+        kinds: the values of `type` by which a dated record without Pi's links is known.
+    """
     problems: list[tuple[str, str]] = []
     clean = line
     if clean.startswith(BOM):
@@ -90,7 +96,7 @@ def salvage(line: bytes) -> LineParts:
     whole = _other_value(text)
     if whole is not None:
         return LineParts(problems=(*problems, ("not_an_entry", whole)))
-    found, lost, ghost = _objects(text)
+    found, lost, ghost = _objects(text, kinds)
     if found and not lost and len(found) == 1:
         value = found[0][0]
         raw = clean.strip() if not more else found[0][1]
@@ -139,7 +145,9 @@ def _decode(clean: bytes) -> tuple[str, list[tuple[str, str]]]:
         return clean.decode("utf-8", "replace"), [("invalid_utf8", problem)]
 
 
-def _objects(text: str) -> tuple[list[tuple[dict[str, Any], bytes]], int, tuple[str, str | None] | None]:
+def _objects(
+    text: str, kinds: Collection[str]
+) -> tuple[list[tuple[dict[str, Any], bytes]], int, tuple[str, str | None] | None]:
     """Whole records in the text, the number of characters that belong to none, and the links of the first lost part."""
     decoder = json.JSONDecoder(parse_int=parse_integer)
     last = len(text.rstrip())
@@ -157,7 +165,7 @@ def _objects(text: str) -> tuple[list[tuple[dict[str, Any], bytes]], int, tuple[
         except RecursionError:
             break
         is_alone = start.start() == gap_end and end == last
-        if not _is_record(value, is_alone, text[end : end + _LOOK_AHEAD_CHARS].strip()):
+        if not _is_record(value, is_alone, text[end : end + _LOOK_AHEAD_CHARS].strip(), kinds):
             at = start.start() + 1
             continue
         gap = text[gap_start : start.start()].strip(" \t\r")
@@ -176,7 +184,7 @@ def _blanks_end(text: str, start: int) -> int:
     return found.start() if found else len(text)
 
 
-def _is_record(value: dict[str, Any], is_alone: bool, after: str) -> bool:
+def _is_record(value: dict[str, Any], is_alone: bool, after: str, kinds: Collection[str]) -> bool:
     """True for a session entry, as opposed to a block inside of a torn one."""
     kind = value.get("type")
     if not isinstance(kind, str):
@@ -184,7 +192,7 @@ def _is_record(value: dict[str, Any], is_alone: bool, after: str) -> bool:
     if is_alone or ("id" in value and "parentId" in value):
         return True
     is_dated = "timestamp" in value or "id" in value  # as rows of version 1 and headers are
-    return kind in ENTRY_TYPES and is_dated and (not after or after.startswith("{"))
+    return kind in kinds and is_dated and (not after or after.startswith("{"))
 
 
 def _links(gap: str) -> tuple[str, str | None] | None:
