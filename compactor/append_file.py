@@ -4,14 +4,10 @@ Takes the `Session` that was read and the entry as one line of JSON. Existing by
 is in the file as a whole or not at all; docs/append.md tells how, and how far.
 """
 
-import errno
 import os
-import stat
-import sys
-import tempfile
-from contextlib import suppress
 
 from compactor.commit_file import FILE_CHANGED, WRITER_STOPPED, append_whole, locked, read_at
+from compactor.document_file import reason, write_document
 from compactor.entries import Session, load_json
 from compactor.errors import SessionChanged, SessionError
 
@@ -45,7 +41,7 @@ def append_entry(session: Session, line: bytes) -> None:
         raise SessionChanged(_changed(session)) from None
     except (OSError, ValueError) as error:
         raise SessionError(
-            f"{session.path}: the session file can't be written: {_reason(error)}; use --output FILE"
+            f"{session.path}: the session file can't be written: {reason(error)}; use --output FILE"
         ) from None
     try:
         with locked(fd, LOCK_TIMEOUT_S) as held:
@@ -57,7 +53,7 @@ def append_entry(session: Session, line: bytes) -> None:
             _append(fd, added, session)
     except OSError as error:
         raise SessionError(
-            f"{session.path}: the session file can't be locked and read: {_reason(error)}; use --output FILE"
+            f"{session.path}: the session file can't be locked and read: {reason(error)}; use --output FILE"
         ) from None
     finally:
         os.close(fd)
@@ -80,12 +76,7 @@ def write_copy(session: Session, source_bytes: bytes, line: bytes, output: str) 
     ends = source_bytes[:COMPARED_BYTES], source_bytes[-COMPARED_BYTES:]
     if len(source_bytes) != session.size or not _ends_match(session, *ends):
         raise SessionChanged(_changed(session))
-    try:
-        target = os.path.realpath(output)
-        mode = _output_mode(session.path, target, output)
-        _replace_file(target, source_bytes, added, mode)
-    except (OSError, ValueError) as error:
-        raise SessionError(f"{output}: the copy can't be written: {_reason(error)}; give another file") from None
+    write_document(output, source_bytes, added, session_path=session.path)
 
 
 def _added(session: Session, line: bytes) -> bytes:
@@ -146,70 +137,10 @@ def _append(fd: int, added: bytes, session: Session) -> None:
 
 def _failed(fd: int, session: Session, code: int) -> str:
     """Why the entry is not in the file, and what is."""
-    reason = "the writer was stopped" if code == WRITER_STOPPED else os.strerror(code)
+    why = "the writer was stopped" if code == WRITER_STOPPED else os.strerror(code)
     grown = os.fstat(fd).st_size > session.size
     after = "the file ends in a part of the entry, which readers skip" if grown else "nothing was written"
-    return f"{session.path}: the entry can't be appended: {reason}; {after}; run again, or use --output FILE"
-
-
-def _output_mode(session_path: str, target: str, output: str) -> int:
-    """The permissions for the file at `target`.
-
-    Raises:
-        SessionError: it is the session file, under whatever name, or no regular file.
-        OSError: it may not be written.
-    """
-    there, session_there = _stat(target), _stat(session_path)
-    known = there is not None and session_there is not None and os.path.samestat(there, session_there)
-    if known or target == os.path.realpath(session_path):
-        raise SessionError(f"{output}: expected another file than the session, found the session file; see --write")
-    if there is None:
-        return stat.S_IMODE(session_there.st_mode) if session_there else 0o600
-    if not stat.S_ISREG(there.st_mode):
-        kind = "a directory" if stat.S_ISDIR(there.st_mode) else "something that is no regular file"
-        raise SessionError(f"{output}: expected a file to write, found {kind}; give the path of a file")
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, "it is write-protected")
-    return stat.S_IMODE(there.st_mode)
-
-
-def _stat(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except FileNotFoundError:
-        return None
-
-
-def _replace_file(target: str, source_bytes: bytes, added: bytes, mode: int) -> None:
-    """Puts both parts into a new file beside `target`, flushes it, and gives it the name of `target`."""
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}")
-    fd, temporary = tempfile.mkstemp(prefix=".compactor-", suffix=".tmp", dir=folder)
-    try:
-        with open(fd, "wb") as file:
-            file.write(source_bytes)
-            file.write(added)
-            file.flush()
-            os.fsync(fd)
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _flush_folder(folder)
-
-
-def _flush_folder(folder: str) -> None:
-    """Makes the new name last; where a folder can't be flushed, the file system does so in its own time."""
-    if sys.platform != "win32":
-        with suppress(OSError):
-            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+    return f"{session.path}: the entry can't be appended: {why}; {after}; run again, or use --output FILE"
 
 
 def _changed(session: Session) -> str:
@@ -217,7 +148,3 @@ def _changed(session: Session) -> str:
         f"{session.path}: expected the session file as it was read, of {session.size} bytes, found it changed; "
         "nothing was written; run again"
     )
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

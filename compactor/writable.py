@@ -10,14 +10,18 @@ from compactor.plan import CompactionPlan, Skip
 from compactor.planned import Planned
 
 
-def write_problem(planned: Planned) -> str | None:
+def write_problem(planned: Planned, *, in_place: bool = True) -> str | None:
     """Why an entry at the end of the file would not mean what the plan says; None if it would.
+
+    Another agent's file takes no entry of Pi's; a copy of it is written in Pi's format.
 
     In version 1 the last row is always the leaf, and a position must not depend on who reads a damaged file. An id that
     stands for a missing one is not in the file, so nothing can refer to it.
     """
     session, leaf = planned.session, planned.branch.leaf
-    if isinstance(planned.plan, Skip) or leaf is None:
+    if in_place and session.format != "pi":
+        return f"expected a Pi session to add an entry to, found one of {session.format}; write a Pi copy with --output"
+    if isinstance(planned.plan, Skip) or leaf is None or session.format != "pi":
         return None
     todo = "open the session in Pi once, which writes it anew, and run again"
     if session.header.version < 2:

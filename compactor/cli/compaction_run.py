@@ -68,7 +68,7 @@ def run(common: SessionOptions, options: CompactOptions) -> int:
     """Runs the command; gives the exit code."""
     decided, warnings = planned(open_session(common))
     if options.write or options.output is not None:
-        _refuse_if_unwritable(decided)
+        _refuse_if_unwritable(decided, options)
     if options.auto and not decided.triggers:
         _write_header(decided, options)
         say(f"not compacted: {_not_triggered(decided)} [not_triggered]{_see_plan(decided)}")
@@ -197,9 +197,9 @@ def _emitter(as_json: bool) -> Callable[[Event], None]:
     return (lambda event: write_json(json_line(event))) if as_json else (lambda event: None)
 
 
-def _refuse_if_unwritable(decided: Planned) -> None:
+def _refuse_if_unwritable(decided: Planned, options: CompactOptions) -> None:
     """Raises `SessionError` if no entry can be added to the session, before anything is asked."""
-    problem = write_problem(decided)
+    problem = write_problem(decided, in_place=options.write)
     if problem is not None:
         raise SessionError(f"{decided.session.path}: {problem}")
 
@@ -211,13 +211,19 @@ def _commit(decided: Planned, options: CompactOptions) -> Callable[[bytes], None
 
     def commit(line: bytes) -> None:
         from compactor.append_file import append_entry, write_copy
+        from compactor.document_file import write_document
+        from compactor.formats.pi_writer import pi_lines
         from compactor.session_file import read_bytes
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the entry and its event belong together
+        session = decided.session
         if options.output is None:
-            append_entry(decided.session, line)
+            append_entry(session, line)
+        elif session.format != "pi":
+            lines = [converted + b"\n" for converted in pi_lines(session)]
+            write_document(options.output, *lines, line, session_path=session.path)
         else:
-            write_copy(decided.session, read_bytes(decided.session.path), line, options.output)
+            write_copy(session, read_bytes(session.path), line, options.output)
 
     return commit
 

@@ -52,6 +52,15 @@ def write_json(line: bytes) -> None:
     _print(text.encode())  # bytes, so that no other encoding is applied
 
 
+def write_bytes(document: bytes) -> None:
+    """A document of JSON lines as it is on standard output; a terminal gets each line as `write_json` shows it."""
+    if sys.stdout.isatty():
+        for line in document.splitlines():
+            write_json(line)
+    elif document:
+        _print(document.removesuffix(b"\n"))
+
+
 def _print(data: str | bytes) -> None:
     """Writes to standard output at once; a reader that has gone is left to click, which ends quietly.
 

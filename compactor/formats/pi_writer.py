@@ -1,0 +1,67 @@
+"""A session as the lines of a Pi file of version 3.
+
+Takes a `Session`, whichever agent wrote it, and perhaps the entries of one branch; gives lines that Pi reads as we do:
+a link that was repaired is written as it was followed. A line that needs no change is copied byte for byte.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from compactor.entries import Entry, Session, load_json
+from compactor.errors import SessionError
+from compactor.formats.damaged_lines import BOM
+from compactor.formats.imported import VERSION, encoded
+from compactor.formats.pi import made_id
+
+
+def pi_lines(session: Session, branch: Sequence[Entry] | None = None) -> Iterator[bytes]:
+    """The lines of the file, without line ends; the header is the first.
+
+    Args:
+        session: as read.
+        branch: only these entries, each the child of the one before it; None for all, in file order.
+
+    Raises:
+        SessionError: a line that must be changed is nested deeper than Python can follow.
+    """
+    yield _header(session)
+    ids = _own_ids(session)
+    before: int | None = None
+    for entry in session.entries if branch is None else branch:
+        parent = session.parents[entry.index] if branch is None else before
+        yield _line(entry, ids[entry.index], None if parent is None else ids[parent])
+        before = entry.index
+
+
+def _header(session: Session) -> bytes:
+    """The header, with the current version."""
+    raw = session.header_raw.removeprefix(BOM)
+    try:
+        header = load_json(raw)
+    except ValueError as error:
+        raise SessionError(f"{session.path}: expected a header that can be decoded, found it {error}") from None
+    return raw if header.get("version") == VERSION else encoded({**header, "version": VERSION})
+
+
+def _own_ids(session: Session) -> list[str]:
+    """An id for each entry, unlike those of all others; the first that has an id keeps it."""
+    taken: set[str] = set()
+    written = {entry.id for entry in session.entries}
+    ids: list[str] = []
+    for entry in session.entries:
+        own = entry.id
+        if own in taken:
+            own = made_id(session.header.id, entry.line, written)
+        taken.add(own)
+        ids.append(own)
+    return ids
+
+
+def _line(entry: Entry, own_id: str, parent_id: str | None) -> bytes:
+    """The entry with its id and parent, as it stands in the file where that is what it says."""
+    if entry.patch is None and entry.id == own_id and entry.parent_id == parent_id and b"\0" not in entry.raw:
+        return entry.raw
+    wire = entry.wire()
+    ordered = {"type": wire.pop("type", entry.type), "id": own_id, "parentId": parent_id}
+    wire.pop("id", None)
+    wire.pop("parentId", None)
+    return encoded(ordered | wire)
