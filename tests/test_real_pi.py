@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from compactor.branch import active_branch, find_leaf
 from compactor.cli import group
 from compactor.entries import Entry
+from compactor.errors import SessionError
 from compactor.js_text import json_text
 from compactor.messages import Message
 from compactor.projection import project, session_model
@@ -186,3 +187,63 @@ def test_our_exact_entry_is_the_one_that_pi_writes(pi: RealPi, tmp_path: Path, c
         entry.get("systemMessage", {}).pop("timestamp", None)
     assert list(found | chance_or_time) == list(wanted | chance_or_time)
     assert found | chance_or_time == wanted | chance_or_time
+
+
+CONVERTED = [
+    path
+    for folder in ("claude-code", "codex", "robustness", "pi")
+    for path in sorted((SHARED / "corpus" / folder).glob("*.jsonl"))
+] + sorted((SHARED / "bugs").glob("*/*.jsonl"))
+
+
+def assert_pi_opens_what_we_convert(pi: RealPi, original: Path, made: Path) -> None:
+    """Converts, has Pi open the copy, and compares its context with the one of the original as we read it."""
+    ours = read_session(str(original))
+    run("convert", original, "--output", made)
+    written = made.read_bytes()
+    assert_pi_sees_the_same(pi, made)
+    assert made.read_bytes() == written, "Pi rewrote the file"
+    wanted = [typed(m) for m in project(active_branch(ours, find_leaf(ours, None)), exact=True).messages()]
+    theirs = pi.ask("open", made, keep=20000)
+    assert [typed(m) for row in theirs["context"] for m in row["messages"]] == wanted
+
+
+@pytest.mark.skipif(not CONVERTED, reason="skipped: no corpus")
+@pytest.mark.parametrize("original", CONVERTED, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_pi_opens_a_converted_session_with_the_context_that_we_read(pi: RealPi, tmp_path: Path, original: Path) -> None:
+    try:
+        read_session(str(original))
+    except SessionError:
+        pytest.skip("no session")
+    assert_pi_opens_what_we_convert(pi, original, tmp_path / "converted.jsonl")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@on_many_sessions
+@given(chance=chances)
+def test_pi_opens_a_converted_session_of_an_older_version(
+    pi: RealPi, tmp_path: Path, chance: Random, version: int
+) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_bytes(made_session(chance, version=version))
+    assert_pi_opens_what_we_convert(pi, path, tmp_path / "converted.jsonl")
+
+
+@on_many_sessions
+@given(chance=chances, place=st.floats(0, 1))
+def test_pi_opens_a_branch_by_itself_with_the_context_that_its_leaf_had(
+    pi: RealPi, tmp_path: Path, chance: Random, place: float
+) -> None:
+    path, made = tmp_path / "made.jsonl", tmp_path / "branch.jsonl"
+    path.write_bytes(made_session(chance))
+    ours = read_session(str(path))
+    if not ours.entries:
+        return
+    leaf = f"#{round(place * (len(ours.entries) - 1))}"
+    run("convert", path, "--branch", "--leaf", leaf, "--output", made)
+    branch = active_branch(ours, find_leaf(ours, leaf))
+    assert len(made.read_bytes().splitlines()) == len(branch.entries) + 1
+    assert_pi_sees_the_same(pi, made)
+    theirs = pi.ask("open", made, keep=20000)
+    wanted = [typed(m) for m in project(branch, exact=True).messages()]
+    assert [typed(m) for row in theirs["context"] for m in row["messages"]] == wanted

@@ -173,13 +173,18 @@ def test_enabled_must_be_a_boolean(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "catalogue", "window", "source"),
-    [({"context_window": 9}, 5, 9, "flag"), ({}, 5, 5, "catalogue"), ({}, None, 200000, "default")],
+    ("flags", "reported", "catalogue", "window", "source"),
+    [
+        ({"context_window": 9}, 7, 5, 9, "flag"),
+        ({}, 7, 5, 7, "session"),
+        ({}, None, 5, 5, "catalogue"),
+        ({}, None, None, 200000, "default"),
+    ],
 )
-def test_the_window_comes_from_flag_catalogue_or_default(
-    flags: dict[str, int], catalogue: int | None, window: int, source: str
+def test_the_window_comes_from_flag_session_catalogue_or_default(
+    flags: dict[str, int], reported: int | None, catalogue: int | None, window: int, source: str
 ) -> None:
-    settings = resolve_settings(flags, model=GANTRY, catalogue_window=catalogue)
+    settings = resolve_settings(flags, model=GANTRY, reported_window=reported, catalogue_window=catalogue)
     assert (settings.context_window, settings.sources["context_window"]) == (window, source)
     assert [w.code for w in settings.warnings] == (["window_unknown"] if source == "default" else [])
 

@@ -83,7 +83,7 @@ def _header(rows: list[Entry], path: str, data: bytes) -> SessionHeader:
         kind = "a session header without an id" if first.type == "session" else kind
         todo = "the header is damaged" if first.type == "session" else "the header line is missing"
         raise SessionError(f"{path}: {wanted}, found {kind} on line {first.line}; {todo}")
-    header, _ = lenient({"id": session_id, **json_fields(first)}, SessionHeader)
+    header, _ = lenient({"id": session_id, **json_fields(first.raw)}, SessionHeader)
     return header
 
 
@@ -98,7 +98,7 @@ def _version(found: Rows, rows: list[Entry], exact: bool) -> int:
     A version that is no number is as JavaScript compares it (`"3"` is 3, `"x"` is none of the older ones). By default
     it is the current one where the entries have ids, as those of version 1 never do.
     """
-    version = json_fields(rows[0]).get("version", 1)
+    version = json_fields(rows[0].raw).get("version", 1)
     if type(version) in (int, float):
         return max(1, int(version)) if version == version and abs(version) < 2**31 else CURRENT_VERSION
     if not exact and len(rows) > 1 and all(row.id for row in rows[1:]):
@@ -176,7 +176,7 @@ def _migrate_v1(found: Rows, body: list[Entry], session_id: str, exact: bool) ->
 
 def _first_kept_patch(found: Rows, row: Entry, ids: Mapping[int, str], exact: bool) -> dict[str, Any]:
     """What replaces firstKeptEntryIndex: the id of the row at that position, if it is an entry."""
-    wanted = json_fields(row).get("firstKeptEntryIndex")
+    wanted = json_fields(row.raw).get("firstKeptEntryIndex")
     if not isinstance(wanted, int | float) or isinstance(wanted, bool):
         return {}
     dropped: dict[str, Any] = {"dropped": ("firstKeptEntryIndex",)}

@@ -167,10 +167,10 @@ def _add(found: Rows, index: _IndexRow, number: int, raw: bytes) -> None:
     found.rows.append(Entry(at, number, index.type, entry_id, index.parent_id, role, raw, 0, len(raw)))
 
 
-def json_fields(row: Entry) -> dict[str, Any]:
-    """The row's JSON object; empty if it is nested too deep, which only the index pass can bear."""
+def json_fields(raw: bytes) -> dict[str, Any]:
+    """The JSON object of a row; empty if it is nested too deep, which only the index pass can bear."""
     try:
-        value: dict[str, Any] = load_json(row.raw.removeprefix(BOM))
+        value: dict[str, Any] = load_json(raw.removeprefix(BOM))
     except ValueError:
         return {}
     return value
@@ -181,4 +181,4 @@ def header_id(row: Entry) -> str | None:
     try:
         return _decode_index(row.raw).id
     except _REFUSED:
-        return _loose_index(json_fields(row)).id
+        return _loose_index(json_fields(row.raw)).id

@@ -6,11 +6,11 @@ a link that was repaired is written as it was followed. A line that needs no cha
 
 from collections.abc import Iterator, Sequence
 
-from compactor.entries import Entry, Session, load_json
-from compactor.errors import SessionError
+from compactor.entries import Entry, Session
 from compactor.formats.damaged_lines import BOM
 from compactor.formats.imported import VERSION, encoded
 from compactor.formats.pi import made_id
+from compactor.formats.pi_rows import json_fields
 
 
 def pi_lines(session: Session, branch: Sequence[Entry] | None = None) -> Iterator[bytes]:
@@ -34,12 +34,11 @@ def pi_lines(session: Session, branch: Sequence[Entry] | None = None) -> Iterato
 
 def _header(session: Session) -> bytes:
     """The header, with the current version."""
-    raw = session.header_raw.removeprefix(BOM)
-    try:
-        header = load_json(raw)
-    except ValueError as error:
-        raise SessionError(f"{session.path}: expected a header that can be decoded, found it {error}") from None
-    return raw if header.get("version") == VERSION else encoded({**header, "version": VERSION})
+    header = json_fields(session.header_raw)
+    version = header.get("version")
+    if isinstance(version, int) and version >= VERSION:
+        return session.header_raw.removeprefix(BOM)
+    return encoded({"type": "session", **header, "id": session.header.id, "version": VERSION})
 
 
 def _own_ids(session: Session) -> list[str]:
