@@ -8,6 +8,7 @@ of the file.
 from dataclasses import dataclass
 from typing import Protocol
 
+from compactor.counter_error import CounterError, counter_error
 from compactor.entries import Entry
 from compactor.measure import Measured
 from compactor.plan import CompactionPlan, Cut, Skip, find_cut
@@ -64,6 +65,8 @@ class Decision:
     """Where the cut is, or would be where keeping everything is the reason for a skip; None if none was sought."""
     range_start: int
     """First entry that may be summarized."""
+    counter_error: CounterError | None = None
+    """How far off the counter is on this context, None if too few sizes were reported."""
 
     @property
     def threshold_tokens(self) -> int:
@@ -141,4 +144,5 @@ def decision(outcome: Outcome) -> Decision:
         exact=outcome.exact,
         cut=cut,
         range_start=start,
+        counter_error=counter_error(measured, outcome.counter),
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from compactor.entries import NOT_UTF8, SessionWarning
+from compactor.entries import NOT_UTF8, Entry, SessionWarning
 from compactor.entry_measure import EntryMeasure
 from compactor.message_measure import message_measure
 from compactor.messages import Message
@@ -66,10 +66,11 @@ def measure_entry(projected: ProjectedEntry, counter: Counter) -> EntryMeasure:
     if projected.entry.type in _SILENT_TYPES:
         return _NOTHING
     messages, problems = projected.decode()
+    known = counter.entry(projected.entry.index) if projected.edit is None and messages else None
     if len(messages) == 1:
-        found = _measure_message(messages[0], counter)
+        found = _measure_message(messages[0], counter, known)
     else:
-        found = _join([_measure_message(m, counter) for m in messages]) if messages else _NOTHING
+        found = _join([_measure_message(m, counter, None) for m in messages]) if messages else _NOTHING
     return msgspec.structs.replace(found, problems=tuple(problems)) if problems else found
 
 
@@ -77,11 +78,12 @@ _SILENT_TYPES = frozenset({"model_change", "thinking_level_change", "usage", "cu
 """Entry types that never contribute a message, nor change one; Pi 1.6.0 sessionEntryToContextMessages."""
 
 
-def _measure_message(message: Message, counter: Counter) -> EntryMeasure:
+def _measure_message(message: Message, counter: Counter, known: int | None) -> EntryMeasure:
+    """The measure of a message; `known` are its tokens where the counter need not look at it."""
     found = message_measure(message)
     if counter.name == PiCounter.name:
         return found
-    tokens = counter.message(message)
+    tokens = counter.message(message) if known is None else known
     system_tokens = tokens if message.role == "system" else 0
     return msgspec.structs.replace(found, tokens=tokens, system_tokens=system_tokens)
 
@@ -98,12 +100,16 @@ def _join(parts: Sequence[EntryMeasure]) -> EntryMeasure:
 def _malformed(entries: Iterable[ProjectedEntry], measures: Iterable[EntryMeasure]) -> Iterable[SessionWarning]:
     for projected, found in zip(entries, measures, strict=True):
         if found.problems:
-            entry = projected.entry
-            fields = [name for name in found.problems if name != NOT_UTF8]
-            told = [f"{', '.join(fields[:5])} can't be used as written and counts as missing"] if fields else []
-            told += [f"{NOT_UTF8} are read as U+FFFD"] if NOT_UTF8 in found.problems else []
-            text = f"line {entry.line}: {'; '.join(told)}"
-            yield SessionWarning(code="malformed_field", message=text, line=entry.line, entry_id=entry.id)
+            yield malformed(projected.entry, found.problems)
+
+
+def malformed(entry: Entry, problems: Sequence[str]) -> SessionWarning:
+    """The warning about an entry some of whose fields have the wrong type."""
+    fields = [name for name in problems if name != NOT_UTF8]
+    told = [f"{', '.join(fields[:5])} can't be used as written and counts as missing"] if fields else []
+    told += [f"{NOT_UTF8} are read as U+FFFD"] if NOT_UTF8 in problems else []
+    text = f"line {entry.line}: {'; '.join(told)}"
+    return SessionWarning(code="malformed_field", message=text, line=entry.line, entry_id=entry.id)
 
 
 def _lost_tail(projection: Projection) -> Iterable[SessionWarning]:

@@ -15,6 +15,7 @@ from compactor.js_text import json_text, utf16_len
 from compactor.message_measure import CHARS_PER_TOKEN, IMAGE_CHARS, beside_content, message_measure
 from compactor.messages import Message
 from compactor.projection import Projection, replayed_system
+from compactor.step_errors import StepErrors
 
 
 class Counter(Protocol):
@@ -33,6 +34,15 @@ class Counter(Protocol):
         """Tokens of a message."""
         ...
 
+    def entry(self, index: int) -> int | None:
+        """Tokens of the entry with that index where they are known, None where its messages must be counted."""
+        ...
+
+    @property
+    def errors(self) -> StepErrors | None:
+        """How far off it was on steps that it had not seen yet; None for a counter that does not learn."""
+        ...
+
 
 class PiCounter:
     """Pi's estimate: UTF-16 units divided by four, rounded up per message."""
@@ -46,6 +56,11 @@ class PiCounter:
     def message(self, message: Message) -> int:
         """A quarter of the message's characters, rounded up; 1200 for an image."""
         return message_measure(message).tokens
+
+    errors = None
+
+    def entry(self, index: int) -> None:
+        """Nothing is known but the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +78,11 @@ class TokenizerCounter:
         """Tokens of all parts of the message, without the provider's own framing (about 4 a message)."""
         texts, images = message_parts(message)
         return sum(map(self.count, texts)) + images * IMAGE_CHARS // CHARS_PER_TOKEN
+
+    errors = None
+
+    def entry(self, index: int) -> None:
+        """Nothing is known but the text."""
 
 
 def message_parts(message: Message) -> tuple[list[str], int]:

@@ -17,6 +17,9 @@ UNDERCOUNT = 0.2
 """A likely size that exceeds the estimate by this part is worth a warning; English text and code stay well below."""
 
 
+OFF_SHARE = 0.02
+"""Of the window: an estimate that is further off than this moves the trigger."""
+
 UNSEEN_TOKENS = 20_000
 """What an agent's system prompt and tools cost at most, as a rule; older session files don't hold them."""
 
@@ -26,7 +29,7 @@ FAR_BELOW = 1.5
 
 def traps(decision: Decision) -> list[SessionWarning]:
     """What may mislead or go wrong, in the order settings, context figure, kept tail, single messages."""
-    found = [*_settings(decision), *_context(decision)]
+    found = [*_settings(decision), *_context(decision), *_trigger_off(decision)]
     if isinstance(decision.plan, CompactionPlan):
         found += _kept_tail(decision, decision.plan)
     return [*found, *_huge_message(decision), *_undercounted(decision)]
@@ -70,6 +73,26 @@ def _context(decision: Decision) -> Iterator[SessionWarning]:
         low = ", which real providers exceed by 25 to 100% on code" if decision.counter_name == PiCounter.name else ""
         text = f"no reply reports its usage, so the size of the context is an estimate by {decision.counter}{low}"
         yield SessionWarning(code="no_usage", message=text)
+
+
+def _trigger_off(decision: Decision) -> Iterator[SessionWarning]:
+    """An estimate that is likely so far off that compaction fires in another turn than it should."""
+    error, context = decision.counter_error, decision.context
+    estimated = context.trailing_tokens
+    if error is None or not estimated:
+        return
+    off = round(estimated / error.ratio) - estimated
+    if abs(off) <= OFF_SHARE * decision.settings.context_window:
+        return
+    when = "late" if off > 0 else "early"
+    text = (
+        f"{decision.counter} saw {error.ratio:.0%} of what the provider reported over {amount(error.steps, 'step')}, "
+        f"so of the context's {amount(context.tokens, 'token')} the estimated {estimated:,} are likely about "
+        f"{roughly(estimated + off)}; the trigger comes about {roughly(abs(off))} too {when}"
+    )
+    if error.turn_tokens:
+        text += f", some {amount(max(1, round(abs(off) / error.turn_tokens)), 'turn')} at this session's pace"
+    yield SessionWarning(code=f"trigger_too_{when}", message=f"{text}; --counter calibrated counts closer")
 
 
 def _far_below(decision: Decision) -> Iterator[SessionWarning]:

@@ -13,8 +13,8 @@ from command_line import PROGRAM, Ran, long_session, on_terminal, process_env, r
 
 PLAN_FIELDS = [
     "session", "leaf", "entries", "branchEntries", "contextEntries", "messages", "roles", "model", "settings",
-    "counter", "messageTokens", "contextTokens", "usageTokens", "trailingTokens", "threshold", "shouldCompact",
-    "plan", "skip", "explanation", "warnings",
+    "counter", "counterError", "messageTokens", "contextTokens", "usageTokens", "trailingTokens", "threshold",
+    "shouldCompact", "plan", "skip", "explanation", "warnings",
 ]  # fmt: skip
 CUT_FIELDS = [
     "firstKeptEntryId", "firstKept", "isSplitTurn", "messagesToSummarize", "turnPrefixMessages", "tokensBefore",
@@ -73,7 +73,7 @@ def test_text_says_what_the_json_says(session: Path) -> None:
     assert row(done, "trigger") == "does not compact: the threshold is 700 tokens (1,000 window - 300 reserve)"
     cut = found["plan"]
     assert row(done, "summarize") == f"{cut['messagesToSummarize']} messages of history"
-    kept = f"{cut['keptMessages']} messages, {cut['keptTokens']} tokens"
+    kept = f"{cut['keptMessages']} messages, about {cut['keptTokens']} tokens by pi"
     assert row(done, "keep") == f"{kept}, from {cut['firstKeptEntryId']} ({cut['firstKept']}) on"
     assert row(done, "read") == "crane0.md, crane1.md"
     assert row(done, "modified") == "berths.csv"
@@ -163,7 +163,7 @@ def test_one_of_a_thing_is_not_told_in_the_plural(tmp_path: Path) -> None:
     builder.user("Go.")
     done = run("plan", saved(builder, tmp_path), "--keep-recent-tokens", 1, "--leaf", "#1")
     assert row(done, "summarize") == "1 message of history"
-    assert row(done, "keep") == "1 message, 1 token, from 00000002 (#1) on"
+    assert row(done, "keep") == "1 message, about 1 token by pi, from 00000002 (#1) on"
     first = run("plan", saved(SessionBuilder(rows=builder.rows[:1]), tmp_path))
     assert row(first, "leaf") == "00000001 (#0), 1 entry on its branch"
 
@@ -380,3 +380,26 @@ def test_a_fast_end_loses_nothing_of_what_was_written(tmp_path: Path) -> None:
         )
     assert done.returncode == 0
     assert json.loads(target.read_bytes())["entries"] > 400
+
+
+def test_the_counter_is_judged_by_what_the_provider_reported(tmp_path: Path) -> None:
+    builder = SessionBuilder()
+    for n in range(30):
+        builder.user("Where is crane 3? " * 20)
+        builder.assistant("At berth 14. " * 10, usage=usage(3_000 + 500 * n, output=120))
+    path = saved(builder, tmp_path)
+    found = planned(path, "--keep-recent-tokens", 2000)
+    assert (found["counter"], found["counterError"]["steps"], found["counterError"]["medianStepError"]) == (
+        "pi",
+        29,
+        None,
+    )
+    assert 0.2 < found["counterError"]["ratio"] < 0.3
+    assert "pi: saw 2" in row(run("plan", path), "counter")
+    learnt = planned(path, "--keep-recent-tokens", 2000, "--counter", "calibrated")
+    assert learnt["counter"] == "calibrated"
+    assert learnt["counterError"]["steps"] == 9
+    assert abs(learnt["counterError"]["ratio"] - 1) < 0.05
+    assert 2000 <= learnt["plan"]["keptTokens"] <= 2500
+    text = row(run("plan", path, "--counter", "calibrated", "--keep-recent-tokens", 2000), "counter")
+    assert "half of the steps less than" in text

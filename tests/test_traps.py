@@ -13,7 +13,15 @@ CHINESE = [message("user", "请把这个函数改名" * 50), message("assistant"
 
 Sample = tuple[Sequence[Row], Settings]
 
+REPORTED = [row for n in range(8) for row in (user(50), reply(50, usage=5_000 + 400 * n))]
+"""Turns of 100 tokens by Pi's estimate that the provider reports as 400."""
+
 WARN: dict[str, Sample] = {
+    "trigger_too_late": ([*REPORTED, user(1_000)], Settings(keep=2_000)),
+    "trigger_too_early": (
+        [*(row for n in range(8) for row in (user(50), reply(50, usage=5_000 + 50 * n))), user(5_000)],
+        Settings(keep=6_000),
+    ),
     "window_unknown": (HEALTHY, Settings(sources={"context_window": "default"})),
     "reserve_not_below_window": (HEALTHY, Settings(window=8_000, reserve=8_000)),
     "keep_not_below_threshold": (HEALTHY, Settings(window=20_000, reserve=10_000, keep=10_000)),
@@ -32,6 +40,18 @@ WARN: dict[str, Sample] = {
 }
 
 SILENT: dict[str, tuple[str, Sample]] = {
+    "an estimate off by less than the window shows": (
+        "trigger_too_late",
+        ([*REPORTED, user(600)], Settings(keep=2_000)),
+    ),
+    "a context that is reported as a whole": ("trigger_too_late", (REPORTED, Settings())),
+    "an estimate that is only little too large": (
+        "trigger_too_early",
+        (
+            [*(row for n in range(8) for row in (user(50), reply(50, usage=5_000 + 90 * n))), user(5_000)],
+            Settings(keep=6_000),
+        ),
+    ),
     "a window from a flag": ("window_unknown", (HEALTHY, Settings(sources={"context_window": "flag"}))),
     "a reserve just below the window": ("reserve_not_below_window", (HEALTHY, Settings(window=8_000, reserve=7_999))),
     "a budget just below the threshold": (
@@ -165,3 +185,16 @@ def test_one_parted_result_and_several_are_counted() -> None:
     assert two.startswith("2 tool results of the kept tail lost their calls")
     one = explained(*WARN["call_parted_from_result"]).warnings["call_parted_from_result"]
     assert one.startswith("1 tool result of the kept tail lost its call to the summary, the first is #3 (e3)")
+
+
+def test_a_late_trigger_is_told_in_tokens_and_turns() -> None:
+    text = explained([*REPORTED, user(1_000)], Settings(keep=2_000)).warnings["trigger_too_late"]
+    assert "saw 25% of what the provider reported over 7 steps" in text
+    assert "the estimated 1,000 are likely about 4,000" in text
+    assert "about 3,000 too late, some 8 turns" in text
+
+
+def test_without_a_turn_the_pace_is_left_out() -> None:
+    rows = [reply(50, usage=5_000 + 400 * n) for n in range(8)]
+    text = explained([*rows, result("x", 3_000)], Settings(keep=4_000, exact=True)).warnings["trigger_too_late"]
+    assert "turn" not in text

@@ -14,6 +14,7 @@ from compactor.errors import CompactorError
 COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("compactor.cli.plan:plan", "Would it compact, where is the cut, and why?"),
     "compact": ("compactor.cli.compact:compact", "Make the summary; write it only with --write or --output."),
+    "tokens": ("compactor.cli.tokens:tokens", "What the context costs, and how far off each counter is."),
     "replay": ("compactor.cli.replay:replay", "At which turns would it have fired, and where did it really?"),
     "sessions": ("compactor.cli.sessions:sessions", "List saved sessions of Pi, Claude Code and Codex."),
     "tree": ("compactor.cli.tree:tree", "Branches, labels, compactions, and the state of every entry."),

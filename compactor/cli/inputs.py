@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from compactor.planned import Planned
     from compactor.projection import ModelRef
     from compactor.settings import CompactionSettings
+    from compactor.settings_file import SettingsFiles
     from compactor.tokens import Counter
 
-COUNTERS = ("pi", "o200k", "cl100k")
-"""Pi's estimate, and OpenAI's vocabularies."""
+COUNTERS = ("pi", "o200k", "cl100k", "calibrated")
+"""Pi's estimate, OpenAI's vocabularies, and what the session's own reported usage teaches."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,35 +36,38 @@ class SessionOptions:
     session_dir: str | None
 
 
+_TOKENS = click.IntRange(min=0)
+_SESSION = click.argument("session", metavar="SESSION")
+_LEAF = click.option("--leaf", metavar="ID|#N", help="Take this entry as the leaf: an id, or #N for the N-th from 0.")
+_WINDOW = click.option("--context-window", type=_TOKENS, metavar="N", help="The model's window in tokens.")
+_RESERVE = click.option("--reserve-tokens", type=_TOKENS, metavar="N", help="Tokens kept free for the next reply.")
+_KEEP = click.option("--keep-recent-tokens", type=_TOKENS, metavar="N", help="Tokens to keep word for word.")
+_COUNTER = click.option(
+    "--counter", type=click.Choice(COUNTERS), default="pi", show_default=True, help="How tokens are counted."
+)
+_EXACT = click.option("--exact-pi", is_flag=True, help="Bit for bit as Pi 1.6.0, its losses included.")
+_SESSION_DIR = click.option("--session-dir", metavar="DIR", help="Where `latest` and id prefixes are looked up.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+
+
 def session_options(command: F) -> F:
     """Adds SESSION and the common options to a command, which gets them by the names of `SessionOptions`."""
-    tokens = click.IntRange(min=0)
-    decorators = [
-        click.argument("session", metavar="SESSION"),
-        click.option("--leaf", metavar="ID|#N", help="Take this entry as the leaf: an id, or #N for the N-th from 0."),
-        click.option("--context-window", type=tokens, metavar="N", help="The model's window in tokens."),
-        click.option("--reserve-tokens", type=tokens, metavar="N", help="Tokens kept free for the next reply."),
-        click.option("--keep-recent-tokens", type=tokens, metavar="N", help="Tokens to keep word for word."),
-        click.option(
-            "--counter", type=click.Choice(COUNTERS), default="pi", show_default=True, help="How tokens are counted."
-        ),
-        click.option("--exact-pi", is_flag=True, help="Bit for bit as Pi 1.6.0, its losses included."),
-        click.option("--session-dir", metavar="DIR", help="Where `latest` and id prefixes are looked up."),
-    ]
-    for decorate in reversed(decorators):
-        command = decorate(command)
-    return command
+    return _decorated(command, _SESSION, _LEAF, _WINDOW, _RESERVE, _KEEP, _COUNTER, _EXACT, _SESSION_DIR)
+
+
+def branch_options(command: F) -> F:
+    """Adds SESSION and those of the common options that have no leaf and no kept tail."""
+    return _decorated(command, _SESSION, _WINDOW, _RESERVE, _COUNTER, _EXACT, _SESSION_DIR)
 
 
 def view_options(command: F) -> F:
     """Adds SESSION, --leaf, --session-dir and --json to a command that only looks; it gets `session`, `leaf`,
     `session_dir` and `as_json`."""
-    decorators = [
-        click.argument("session", metavar="SESSION"),
-        click.option("--leaf", metavar="ID|#N", help="Take this entry as the leaf: an id, or #N for the N-th from 0."),
-        click.option("--session-dir", metavar="DIR", help="Where `latest` and id prefixes are looked up."),
-        click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output."),
-    ]
+    return _decorated(command, _SESSION, _LEAF, _SESSION_DIR, _JSON)
+
+
+def _decorated(command: F, *decorators: Callable[[F], F]) -> F:
+    """The command with these options, in this order in its help."""
     for decorate in reversed(decorators):
         command = decorate(command)
     return command
@@ -123,7 +127,7 @@ def current_folder() -> str:
 
 
 def counter_named(name: str) -> "Counter":
-    """The counter of that name; a vocabulary is loaded only for those that need one."""
+    """The counter of that name that needs no session; a vocabulary is loaded only for those that need one."""
     from compactor.tokens import PiCounter, TokenizerCounter
 
     if name == "pi":
@@ -131,6 +135,17 @@ def counter_named(name: str) -> "Counter":
     from compactor.vocabulary_file import text_counter
 
     return TokenizerCounter(name=name, count=text_counter("cl100k_base" if name == "cl100k" else "o200k_base"))
+
+
+def counter_for(name: str, branch: "Branch") -> "Counter":
+    """The counter of that name for a branch: `calibrated` learns from the usage that the branch reports."""
+    if name != "calibrated":
+        return counter_named(name)
+    from compactor.calibration import calibrate
+    from compactor.priors_file import priors_of
+    from compactor.vocabulary_file import text_counter
+
+    return calibrate(branch.entries, text_counter("o200k_base"), priors_of).counter
 
 
 def planned(opened: Opened) -> tuple["Planned", list["SessionWarning"]]:
@@ -146,7 +161,7 @@ def planned(opened: Opened) -> tuple["Planned", list["SessionWarning"]]:
     )
     branch = active_branch(session, find_leaf(session, options.leaf))
     settings, warnings = settings_for(options, session, session_model(branch))
-    counter = counter_named(options.counter)
+    counter = counter_for(options.counter, branch)
     return plan_branch(session, branch, counter, settings, exact=options.exact_pi), warnings
 
 
@@ -156,14 +171,13 @@ def settings_for(
     """Flags, else Pi's settings files of the session's project and of the user, else the catalogue and defaults."""
     from compactor.entries import SessionWarning
     from compactor.settings import resolve_settings
-    from compactor.settings_file import read_settings
 
     window = None
     if options.context_window is None and session.reported_window is None and model is not None:
         from compactor.windows_file import window_of_model
 
         window = window_of_model(model.provider, model.model_id)
-    files = read_settings(_project_dir(session.header.cwd), os.environ)
+    files = settings_files(session)
     settings = resolve_settings(
         flags_of(options),
         project=files.project,
@@ -173,6 +187,13 @@ def settings_for(
         catalogue_window=window,
     )
     return settings, [SessionWarning(code=w.code, message=w.message) for w in settings.warnings]
+
+
+def settings_files(session: "Session") -> "SettingsFiles":
+    """Pi's settings files for the session's project and of the user."""
+    from compactor.settings_file import read_settings
+
+    return read_settings(_project_dir(session.header.cwd), os.environ)
 
 
 def _project_dir(cwd: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from compactor.cli.terminal import one_line
+from compactor.counter_error import counter_error
 from compactor.entries import SessionWarning
 from compactor.explain import Explanation
 from compactor.plan import CompactionPlan, Skip
@@ -34,7 +35,8 @@ def plan_rows(planned: Planned) -> Iterator[Row]:
         yield "leaf", f"{shown_id(leaf.id)} (#{leaf.index}), {on_branch} on its branch"
     yield "context", _context(planned)
     yield "trigger", _trigger(planned)
-    yield from [("plan", f"nothing: {plan.detail}")] if isinstance(plan, Skip) else _plan_rows(plan)
+    yield from [("plan", f"nothing: {plan.detail}")] if isinstance(plan, Skip) else _plan_rows(planned, plan)
+    yield from _counter_row(planned)
 
 
 def _context(planned: Planned) -> str:
@@ -56,7 +58,16 @@ def _trigger(planned: Planned) -> str:
     return f"{verdict}: the threshold is {amount(threshold, 'token')} ({window})"
 
 
-def _plan_rows(plan: CompactionPlan) -> Iterator[Row]:
+def _counter_row(planned: Planned) -> Iterator[Row]:
+    """How the counter does on this session, where sizes were reported that it can be judged by."""
+    error = counter_error(planned.measured, planned.counter)
+    if error is not None:
+        half = "" if error.median is None else f", half of the steps less than {error.median:.0%} off"
+        saw = f"saw {error.ratio:.0%} of what the provider reported over {amount(error.steps, 'step')}"
+        yield "counter", f"{planned.counter.name}: {saw}{half}"
+
+
+def _plan_rows(planned: Planned, plan: CompactionPlan) -> Iterator[Row]:
     summarized = f"{amount(plan.history_messages, 'message')} of history"
     if plan.prefix_messages:
         summarized += f" and {plan.prefix_messages:,} of the turn that is split"
@@ -64,7 +75,9 @@ def _plan_rows(plan: CompactionPlan) -> Iterator[Row]:
         summarized += "; the previous summary is updated"
     yield "summarize", summarized
     first = plan.first_kept
-    size = f"{amount(plan.kept_messages, 'message')}, {amount(plan.kept_tokens, 'token')}"
+    size = (
+        f"{amount(plan.kept_messages, 'message')}, about {amount(plan.kept_tokens, 'token')} by {planned.counter.name}"
+    )
     yield "keep", f"{size}, from {shown_id(first.id)} (#{first.index}) on"
     for label, files in (("read", plan.files.read_files), ("modified", plan.files.modified_files)):
         if files:

@@ -88,6 +88,15 @@ class AnthropicMessagesClient:
         with self._connected() as (sdk, _):
             return sdk.messages.count_tokens(**self._input(request)).input_tokens
 
+    def count_context(self, arguments: dict[str, Any]) -> int:
+        """The exact number of tokens of messages, system prompt and tools, by the provider; nothing is paid.
+
+        Raises:
+            ModelError: the request failed; it is not tried again.
+        """
+        with self._connected() as (sdk, _):
+            return sdk.messages.count_tokens(model=well_formed(self.model_name), **arguments).input_tokens
+
     def _ask(self, request: ModelRequest, observe: Observer) -> ModelResponse:
         reply = AnthropicReply()
         until_s = None if self.timeout_s is None else time.monotonic() + self.timeout_s

@@ -4,6 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Sequence
 from typing import Any
 
+from compactor.counter_error import CounterError, counter_error
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.explain import Explanation
 from compactor.js_text import utf16_len
@@ -47,6 +48,7 @@ def plan_json(planned: Planned, explanation: Explanation, warnings: Sequence[Ses
             "sources": {WIRE_NAMES[field]: source for field, source in planned.settings.sources.items()},
         },
         "counter": planned.counter.name,
+        "counterError": _error_json(counter_error(planned.measured, planned.counter)),
         "messageTokens": sum(m.tokens for m in measured.measures),
         "contextTokens": planned.context.tokens,
         "usageTokens": planned.context.usage_tokens,
@@ -89,6 +91,13 @@ def warning_json(warning: SessionWarning) -> dict[str, Any]:
     made: dict[str, Any] = {"code": warning.code, "message": warning.message}
     made |= {} if warning.line is None else {"line": warning.line}
     return made | ({} if warning.entry_id is None else {"entryId": warning.entry_id})
+
+
+def _error_json(error: CounterError | None) -> dict[str, Any] | None:
+    """How far off the counter is on this context, None where too few sizes were reported to tell."""
+    if error is None:
+        return None
+    return {"steps": error.steps, "ratio": error.ratio, "medianStepError": error.median}
 
 
 def _cut_json(plan: CompactionPlan) -> dict[str, Any]:
