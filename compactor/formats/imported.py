@@ -5,16 +5,17 @@ that it came from. Here they become one buffer of JSON lines, which is what a co
 over it.
 """
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from compactor.branch import link_parents
 from compactor.entries import Entry, Session, SessionHeader, SessionWarning
+from compactor.js_text import json_text
 from compactor.messages import lenient
 
 VERSION = 3
@@ -84,12 +85,23 @@ def imported_session(made: Imported, *, path: str, data: bytes) -> Session:
     )
 
 
-def encoded(fields: Mapping[str, Any]) -> bytes:
+def encoded(fields: dict[str, Any]) -> bytes:
     """The object as one JSON line without its end; a lone surrogate stays as an escape."""
     try:
         return msgspec.json.encode(fields)
-    except UnicodeEncodeError:
-        return json.dumps(fields, separators=(",", ":")).encode()
+    except (UnicodeEncodeError, RecursionError):  # the latter at a value that is nested very deep
+        return json_text(fields).encode()
+
+
+def milliseconds(timestamp: Any) -> int | None:
+    """Milliseconds since 1970 of an ISO time (UTC where it names no zone), None if it is none."""
+    if not isinstance(timestamp, str):
+        return None
+    try:
+        time = datetime.fromisoformat(timestamp)
+        return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
 
 
 @dataclass(slots=True)
