@@ -2,7 +2,7 @@
 # set up .venv by themselves, once. PYTHON=/path/to/python chooses the interpreter that .venv is made from.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
-EXTRAS ?= openai,fast
+EXTRAS ?= openai,fast,charts
 BIN := .venv/bin
 READY := .venv/.ready
 DEMO := tests/data/demo-session.jsonl

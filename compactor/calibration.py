@@ -154,6 +154,9 @@ class _Learner:
         self._expected_tokens = 0.0
         self._written_tokens = 0
         self._partial: list[int] = []
+        self._reply: Message | None = None
+        self._row: tuple[float, ...] = ()
+        """Of the newest reply, from which the next step mostly starts."""
 
     @property
     def _reasoning(self) -> float:
@@ -173,7 +176,8 @@ class _Learner:
         count = self._count
         rows = [sent_row(message, count) for message in step.messages[:-1]]
         sent = [self._fit.estimate((*row, *_NOT_WRITTEN)) for row in rows]
-        before_row, reply_row = written_row(step.before, count), written_row(step.reply, count)
+        before_row = self._row if step.before is self._reply else written_row(step.before, count)
+        self._reply, self._row = step.reply, (reply_row := written_row(step.reply, count))
         before = self._fit.estimate((*_NOT_SENT, *before_row))
         reply = self._fit.estimate((*_NOT_SENT, *reply_row))
         told = written_tokens(step.before.usage or Usage())

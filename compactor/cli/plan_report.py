@@ -21,9 +21,10 @@ def plan_rows(planned: Planned) -> Iterator[Row]:
     """Label and value of each row."""
     session, plan = planned.session, planned.plan
     model = session_model(planned.branch)
+    kind = f"version {session.header.version}" if session.format == "pi" else session.format
     yield (
         "session",
-        f"{session.path} (version {session.header.version}, {amount(len(session.entries), 'entry', 'entries')})",
+        f"{session.path} ({kind}, {amount(len(session.entries), 'entry', 'entries')})",
     )
     if session.header.cwd:
         yield "project", session.header.cwd
