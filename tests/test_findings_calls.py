@@ -56,6 +56,15 @@ def test_nested_calls_are_as_good_as_the_script_that_made_them() -> None:
     assert [c.outcome for c in find_calls([bad])] == ["unknown", "unknown"]
 
 
+def test_a_record_of_what_the_call_itself_says_is_no_second_call() -> None:
+    asked = assistant("", call("a", "Edit", file_path="a.py"))
+    records = [NestedCall(name="edit", arguments={"path": path}) for path in ("a.py", "b.py")]
+    answer = Message(role="toolResult", tool_call_id="a", nested_calls=NestedCalls(calls=records))
+    found = find_calls([asked, answer])
+    assert [(c.tool, c.paths, c.outcome) for c in found] == [("edit", ("a.py",), "ok"), ("edit", ("b.py",), "ok")]
+    assert [c.paths for c in find_calls([answer])] == [("a.py",), ("b.py",)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "paths", "command"),
     [

@@ -99,7 +99,7 @@ def find_calls(messages: Sequence[Message], entry_ids: Sequence[str] = ()) -> li
             at = waiting.pop(message.tool_call_id or "", None)
             if at is not None:
                 calls[at] = _answered(calls[at], message, entry_id)
-            calls += _nested(message, position, entry_id)
+            calls += _nested(message, position, entry_id, known=() if at is None else calls[at].paths)
         elif message.role == "bashExecution" and not message.exclude_from_context:
             calls.append(_user_command(message, position, entry_id))
     return calls
@@ -122,10 +122,17 @@ def exit_code(result: str) -> int | None:
     return int(found[-1].group(1)) if found else None
 
 
-def _nested(message: Message, position: int, entry_id: str) -> Iterator[Call]:
-    """The calls of a script. Its result says how the script ended, not each call: good only if all of it was."""
+def _nested(message: Message, position: int, entry_id: str, *, known: Sequence[str]) -> Iterator[Call]:
+    """The calls of a script. Its result says how the script ended, not each call: good only if all of it was.
+
+    Args:
+        message: the script's result.
+        position: of the message.
+        entry_id: of the result.
+        known: files that the call itself names; a record of the same is how importers tell Pi which file it touched.
+    """
     for nested in message.nested_calls.calls if message.nested_calls is not None else ():
-        yield Call(
+        made = Call(
             tool=nested.name.lower(),
             arguments=nested.arguments if isinstance(nested.arguments, dict) else {},
             message=position,
@@ -133,6 +140,8 @@ def _nested(message: Message, position: int, entry_id: str) -> Iterator[Call]:
             result_id=entry_id,
             outcome="unknown" if message.is_error else "ok",
         )
+        if not made.paths or not set(made.paths) <= set(known):
+            yield made
 
 
 def _user_command(message: Message, position: int, entry_id: str) -> Call:

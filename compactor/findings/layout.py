@@ -48,6 +48,8 @@ _HISTORY = (
     _slot("## Next Steps", NEXT, _NUMBER),
     _slot("## Critical Context", CONTEXT),
 )
+# A branch has no section for context: what else is there to know stands with what was decided.
+_BRANCH = (*_HISTORY[:-2], _slot("", CONTEXT), _HISTORY[-2])
 _TURN_PREFIX = (
     _slot("## Original Request", GOAL),
     _slot("## Progress So Far", DONE, "- [x] "),
@@ -62,7 +64,7 @@ LAYOUTS: Mapping[RequestKind, tuple[Slot, ...]] = {
     "history": _HISTORY,
     "part": _HISTORY,
     "merge": _HISTORY,
-    "branch": _HISTORY[:-1],
+    "branch": _BRANCH,
     "turn_prefix": _TURN_PREFIX,
 }
 

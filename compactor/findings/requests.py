@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from compactor.findings.calls import Call
 from compactor.findings.commands import Commit
+from compactor.findings.typed import typed
 from compactor.messages import Message
 
 SHORT_CHARS = 60
@@ -37,7 +38,7 @@ class Request:
     """One message of the user and its turn."""
 
     text: str
-    """Verbatim; empty for a turn whose request is not among the messages."""
+    """Verbatim, a slash command as it was typed; empty for a turn whose request is not among the messages."""
     opening: str
     """The text of the message that a turn without a request opens with, if an extension sent it; else empty."""
     message: int
@@ -72,13 +73,13 @@ def find_requests(
     messages: Sequence[Message], entry_ids: Sequence[str], calls: Sequence[Call], commits: Sequence[Commit]
 ) -> list[Request]:
     """The requests of the user in order, with their turns."""
-    starts = [n for n, m in enumerate(messages) if m.role == "user" and m.text().strip()]
+    starts = [n for n, m in enumerate(messages) if m.role == "user" and typed(m.text())]
     bounds = starts if starts and starts[0] == 0 else [0, *starts]
     if not messages:
         return []
     found = []
     for start, end in zip(bounds, [*bounds[1:], len(messages)], strict=True):
-        is_user = messages[start].role == "user" and bool(messages[start].text().strip())
+        is_user = messages[start].role == "user" and bool(typed(messages[start].text()))
         if not is_user and not any(messages[n].role in ("assistant", "toolResult") for n in range(start, end)):
             continue
         made = _within(calls, start, end)
@@ -119,7 +120,7 @@ def _request(turn: _Turn, calls: Sequence[Call], commits: Sequence[Commit], *, i
             for path in call.paths:
                 changed[path] = changed.get(path, 0) + 1
     return Request(
-        text=messages[span.start].text().strip() if is_user else "",
+        text=typed(messages[span.start].text()) if is_user else "",
         opening=messages[span.start].text().strip() if messages[span.start].role == "custom" else "",
         message=span.start,
         entry_id=turn.entry_id(span.start),

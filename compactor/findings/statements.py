@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from compactor.findings.typed import typed
 from compactor.messages import Message
 from compactor.sentences import Sentence, sentences
 
@@ -144,7 +145,7 @@ def find_statements(messages: Sequence[Message], entry_ids: Sequence[str] = ()) 
     for position, message in enumerate(messages):
         if message.role not in ("user", "assistant"):
             continue
-        text = message.text()
+        text = typed(message.text()) if message.role == "user" else message.text()
         if len(text) > MAX_TEXT_CHARS:
             text = text[: MAX_TEXT_CHARS // 2] + "\n\n" + text[-MAX_TEXT_CHARS // 2 :]
         entry_id = entry_ids[position] if position < len(entry_ids) else ""
