@@ -1,33 +1,39 @@
 """Finds the session file that SESSION on the command line means: a path, `latest`, or the start of a session's id.
 
-Takes the text, the current folder and the environment; gives a path. Of the files in the session folder only the header
-line is read, and a session counts only if its header names the current folder. Source: Pi 1.6.0 core/session-manager.js
-getDefaultSessionDirPath, readSessionHeader, findMostRecentSession, findById; main.js resolveSessionPath.
+Takes the text, the current folder and the environment; gives a path. Of the files in Pi's session folder only the
+header line is read, and a session counts only if its header names the current folder. An id may also be that of a
+session of Claude Code or Codex, as `compactor sessions` shows it. Source: Pi 1.6.0 core/session-manager.js
+readSessionHeader, findMostRecentSession, findById; main.js resolveSessionPath.
 """
 
-import codecs
 import errno
 import os
-import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from compactor.errors import SessionError
-from compactor.settings import session_dir_setting
-from compactor.settings_file import agent_dir, expand_home, read_settings
+from compactor.session_folders_file import (
+    MAX_HEADER_BYTES,
+    SESSION_SUFFIX,
+    encoded_cwd,
+    first_value,
+    same_folder,
+    session_folder,
+)
+from compactor.settings_file import expand_home
 from compactor.wording import shown_id
 
-SESSION_DIR_VARIABLE = "PI_CODING_AGENT_SESSION_DIR"
-"""Pi 1.6.0 config.js ENV_SESSION_DIR."""
-
-SESSION_SUFFIX = ".jsonl"
-"""Pi 1.6.0 lists no other files."""
-
-MAX_HEADER_BYTES = 1024 * 1024
-"""Pi 1.6.0 session-manager.js MAX_SESSION_HEADER_SCAN_BYTES: a header further on is not looked for."""
+__all__ = [
+    "LATEST",
+    "MAX_HEADER_BYTES",
+    "encoded_cwd",
+    "files_below",
+    "find_session",
+    "session_files",
+    "session_folder",
+]
 
 MAX_LISTED = 5
 """Of the sessions that an ambiguous id may mean, in a message."""
@@ -38,12 +44,13 @@ LATEST = "latest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """A session file of the folder that is searched."""
+    """A session file in one of the places that are searched."""
 
     path: str
     id: str
     """From the header."""
     cwd: str | None
+    agent: str = "pi"
 
     @property
     def ids(self) -> tuple[str, str]:
@@ -78,7 +85,11 @@ def find_session(text: str, *, cwd: str, env: Mapping[str, str], session_dir: st
     if not text or _looks_like_path(text):
         raise SessionError(_not_a_file(text, mode))
     folder = session_folder(cwd=cwd, env=env, session_dir=session_dir)
-    found = _latest(folder, cwd) if text == LATEST else _by_id(folder, cwd, text)
+    if text == LATEST:
+        found = _latest(folder, cwd)
+    else:
+        others = _of_other_agents(text, cwd, env) if session_dir is None else ()
+        found = _by_id([*_sessions(folder), *others], folder, cwd, text)
     if found is None:
         raise SessionError(_not_a_file(text, mode) if mode is not None else _not_found(text, folder, cwd))
     return found
@@ -108,46 +119,26 @@ def files_below(folder: str) -> list[str]:
     return [path for path in found if os.path.isfile(path)]
 
 
-def session_folder(*, cwd: str, env: Mapping[str, str], session_dir: str | None = None) -> str:
-    """Where the sessions made in `cwd` are: `session_dir`, PI_CODING_AGENT_SESSION_DIR, setting, else Pi's default.
-
-    Raises:
-        SettingsError: a settings file can't be used.
-    """
-    chosen = session_dir or env.get(SESSION_DIR_VARIABLE)
-    if not chosen:
-        files = read_settings(cwd, env)
-        chosen = session_dir_setting(files.project, files.user)
-    if chosen:
-        return os.path.join(cwd, expand_home(chosen, env))
-    return os.path.join(cwd, agent_dir(env), "sessions", encoded_cwd(cwd))
-
-
-def encoded_cwd(cwd: str) -> str:
-    """The name of the folder for the sessions made in `cwd`; two folders may share one name, so the headers decide."""
-    bare = re.sub(r"^[/\\]", "", os.path.abspath(cwd))
-    return "--" + re.sub(r"[/\\:]", "-", bare) + "--"
-
-
 def _latest(folder: str, cwd: str) -> str | None:
-    return next((found.path for found in _sessions(folder) if _same_folder(found.cwd, cwd)), None)
+    return next((found.path for found in _sessions(folder) if same_folder(found.cwd, cwd)), None)
 
 
-def _by_id(folder: str, cwd: str, text: str) -> str | None:
+def _by_id(sessions: Iterable[_Found], folder: str, cwd: str, text: str) -> str | None:
     """The session with that id, else the only one whose id starts so.
 
     Raises:
         SessionError: several, or only sessions of other projects.
     """
-    candidates = [found for found in _sessions(folder) if any(name.startswith(text) for name in found.ids)]
-    own = [found for found in candidates if not found.cwd or _same_folder(found.cwd, cwd)]
+    candidates = [found for found in sessions if any(name.startswith(text) for name in found.ids)]
+    own = [found for found in candidates if not found.cwd or same_folder(found.cwd, cwd)]
     own = [found for found in own if text in found.ids] or own
     if len(own) > 1:
-        listed = ", ".join(shown_id(found.id) for found in own[:MAX_LISTED])
+        of_pi = all(found.agent == "pi" for found in own)
+        shown = [shown_id(found.id) + ("" if of_pi else f" ({found.agent})") for found in own[:MAX_LISTED]]
         more = f" and {len(own) - MAX_LISTED} more" if len(own) > MAX_LISTED else ""
         raise SessionError(
-            f"{text}: {len(own)} sessions in {folder} have an id that starts so: {listed}{more}; "
-            "give more of the id, or the path"
+            f"{text}: {len(own)} sessions{f' in {folder}' if of_pi else ''} have an id that starts so: "
+            f"{', '.join(shown)}{more}; give more of the id, or the path"
         )
     if candidates and not own:
         raise SessionError(
@@ -157,14 +148,22 @@ def _by_id(folder: str, cwd: str, text: str) -> str | None:
     return own[0].path if own else None
 
 
+def _of_other_agents(text: str, cwd: str, env: Mapping[str, str]) -> Iterator[_Found]:
+    """The sessions of Claude Code and Codex whose id starts so, going by the names of the files."""
+    from compactor.session_glance_file import named_sessions  # not needed for Pi's sessions, as a rule
+
+    for named in named_sessions(text, cwd=cwd, env=env):
+        yield _Found(path=named.file.path, id=named.id, cwd=named.cwd, agent=named.file.agent)
+
+
 def _sessions(folder: str) -> Iterator[_Found]:
     """The sessions in the folder, the one written last first; each header is read when it is asked for.
 
     What can't be read, or is no session, is passed over, as Pi does: one bad file must not hide the others.
     """
     for path in _newest_first(folder):
-        header = _header(path)
-        if header is not None:
+        header = first_value(path)
+        if header is not None and header.get("type") == "session" and isinstance(header.get("id"), str):
             cwd = header.get("cwd")
             yield _Found(path=path, id=header["id"], cwd=cwd if isinstance(cwd, str) else None)
 
@@ -189,33 +188,6 @@ def _newest_first(folder: str) -> list[str]:
             f"{folder}: the session folder can't be listed: {error.strerror}; see --session-dir"
         ) from None
     return [os.path.join(folder, name) for _, name in sorted(dated, reverse=True)]
-
-
-def _header(path: str) -> dict[str, Any] | None:
-    """The header: the first JSON value in the file, if it is a session's. None for other files."""
-    from compactor.entries import load_json  # not needed for a path, whose file can be read before this is imported
-
-    left = MAX_HEADER_BYTES
-    try:
-        with open(path, "rb", buffering=4096) as file:
-            while left > 0 and (line := file.readline(left)):
-                left -= len(line)
-                try:
-                    value = load_json(line.removeprefix(codecs.BOM_UTF8))
-                except (ValueError, RecursionError):
-                    continue  # blank or damaged lines may go before
-                known = isinstance(value, dict) and value.get("type") == "session" and isinstance(value.get("id"), str)
-                return value if known else None
-    except OSError:
-        return None
-    return None
-
-
-def _same_folder(named: str | None, cwd: str) -> bool:
-    """True if a header names the folder `cwd`; a header without one could be of any project."""
-    if not named or "\0" in named:
-        return False
-    return os.path.normcase(os.path.abspath(named)) == os.path.normcase(os.path.abspath(cwd))
 
 
 def _mode(path: str) -> int | None:
@@ -250,7 +222,7 @@ def _not_a_file(text: str, mode: int | None) -> str:
 def _not_found(text: str, folder: str, cwd: str) -> str:
     """Where it was looked for, and what is there instead."""
     if not os.path.isdir(folder):
-        return f"{text}: no session found: there is no folder {folder}; give a path, or the folder with --session-dir"
+        return f"{text}: no session found: there is no folder {folder}; give a path, or see `compactor sessions`"
     what = f"made in {cwd}" if text == LATEST else "whose id starts so"
     there = sum(1 for _ in _newest_first(folder))
-    return f"{text}: no session {what} among the {there} file(s) in {folder}; give a path, or --session-dir"
+    return f"{text}: no session {what} among the {there} file(s) in {folder}; give a path, or see `compactor sessions`"

@@ -6,8 +6,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Nothing may cost money, and nobody's own Pi folder may change a result.
-for _name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"):
+# Nothing may cost money, and nobody's own folders of sessions may change a result.
+for _name in (
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "PI_CODING_AGENT_DIR",
+    "PI_CODING_AGENT_SESSION_DIR",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+):
     os.environ.pop(_name, None)
 
 # No time limit an example: the machine may be busy. No database: tests leave no files behind.
