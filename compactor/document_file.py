@@ -15,7 +15,7 @@ def write_document(output: str, *parts: bytes, session_path: str) -> None:
     """Writes the parts, one after the other, to `output`, which is replaced in one step or left as it was.
 
     Args:
-        output: the file to write; an existing one keeps its permissions, a new one gets the session's.
+        output: the file to write; an existing one keeps its permissions, a new one gets the session's and can be written.
         parts: the content.
         session_path: the session that it was made from, which is never overwritten.
 
@@ -42,7 +42,7 @@ def _output_mode(session_path: str, target: str, output: str) -> int:
     if known or target == os.path.realpath(session_path):
         raise SessionError(f"{output}: expected another file than the session, found the session file; see --write")
     if there is None:
-        return stat.S_IMODE(session_there.st_mode) if session_there else 0o600
+        return stat.S_IMODE(session_there.st_mode) | stat.S_IWUSR if session_there else 0o600
     if not stat.S_ISREG(there.st_mode):
         kind = "a directory" if stat.S_ISDIR(there.st_mode) else "something that is no regular file"
         raise SessionError(f"{output}: expected a file to write, found {kind}; give the path of a file")

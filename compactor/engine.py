@@ -4,7 +4,7 @@ Takes a session and what was chosen for it; emits Pi's events and gives the entr
 The only steps that leave the process are the client's; they are passed in. Nothing is written here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from compactor.events import (
 )
 from compactor.measure import measure
 from compactor.messages import Message
-from compactor.model import ModelClient, Notice
+from compactor.model import ModelClient, ModelRequest, ModelResponse, Notice
 from compactor.plan import CompactionPlan, Skip
 from compactor.planned import Planned, plain_messages
 from compactor.projection import Projection, entry_messages, project
@@ -157,11 +157,17 @@ def _ask(plan: CompactionPlan, options: SummaryOptions, reason: Reason, effects:
             effects.emit(event)
         effects.observe(notice)
 
-    steps = summarize(summary_source(plan), options)
+    return play(summarize(summary_source(plan), options), effects.client, observe)
+
+
+def play(
+    steps: Generator[ModelRequest, ModelResponse, SummaryText], client: ModelClient, observe: Observe
+) -> SummaryText:
+    """The summary that the steps lead to, each request answered by the client."""
     try:
         request = next(steps)
         while True:
-            request = steps.send(effects.client.complete(request, observe))
+            request = steps.send(client.complete(request, observe))
     except StopIteration as done:
         made: SummaryText = done.value
         return made

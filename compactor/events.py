@@ -1,4 +1,4 @@
-"""Pi's compaction events and the compaction entry, as the JSON that goes out.
+"""Pi's compaction events, and the entries of compactions and branch summaries, as the JSON that goes out.
 
 Takes results; gives dicts in Pi's wire names and key order, and lines of bytes. Source: Pi 1.6.0 docs/json.md,
 docs/session-format.md, agent-session.js, session-manager.js appendCompaction.
@@ -65,7 +65,7 @@ def usage_json(usage: Usage) -> dict[str, Any]:
 
 
 def details_json(files: FileLists) -> dict[str, Any]:
-    """The `details` of a compaction."""
+    """The `details` of a compaction or branch summary."""
     return {"readFiles": list(files.read_files), "modifiedFiles": list(files.modified_files)}
 
 
@@ -134,6 +134,16 @@ class EntryStamp:
     """The same time, milliseconds since 1970."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchEnds:
+    """Between which entries a branch summary stands."""
+
+    from_id: str
+    """The old leaf, where the branch ends that was left."""
+    to_id: str
+    """The entry continued from."""
+
+
 def compaction_entry(
     result: CompactionResult, stamp: EntryStamp, parent_id: str, system: Message | None
 ) -> dict[str, Any]:
@@ -160,6 +170,25 @@ def compaction_entry(
     entry["fromHook"] = False
     if system is not None:
         entry["systemMessage"] = system_json(system, stamp.milliseconds)
+    return entry
+
+
+def branch_summary_entry(
+    summary: str, files: FileLists, usage: Usage | None, stamp: EntryStamp, ends: BranchEnds
+) -> dict[str, Any]:
+    """The session entry of a branch summary, in Pi's key order; Pi 1.6.0 session-manager.js branchWithSummary."""
+    entry: dict[str, Any] = {
+        "type": "branch_summary",
+        "id": stamp.id,
+        "parentId": ends.to_id,
+        "timestamp": stamp.timestamp,
+        "fromId": ends.from_id,
+        "summary": summary,
+        "details": details_json(files),
+    }
+    if usage is not None:
+        entry["usage"] = usage_json(usage)
+    entry["fromHook"] = False
     return entry
 
 

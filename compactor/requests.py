@@ -96,10 +96,11 @@ class _Asked:
 
 def ask(told: Told, options: SummaryOptions, tally: Tally) -> Steps:
     """The summary of a conversation, in one request if it fits, else in parts."""
+    # The transcript of a branch has no results at all; a client without a model still gets them with the messages.
+    shown = [m for m in told.messages if m.role != "toolResult"] if told.whole == "branch" else told.messages
     if options.exact:
-        return (yield from _answer(_request(told, transcript(told.messages), options), options, tally))
-    # The transcript of a branch has no results at all.
-    listed = told.messages if told.whole == "branch" else list(with_missing_results(told.messages))
+        return (yield from _answer(_request(told, transcript(shown), options), options, tally))
+    listed = shown if told.whole == "branch" else list(with_missing_results(shown))
     texts = [neutralise(paragraph) for paragraph in paragraphs(listed)]
     asked = _request(told, SEPARATOR.join(texts), options)
     room = _room(asked, options)

@@ -610,7 +610,7 @@ def test_progress_on_a_terminal_is_taken_away_before_anything_else_is_told() -> 
     import pty  # not on Windows
 
     lines = (
-        "from compactor.cli.compaction_run import Progress",
+        "from compactor.cli.asking import Progress",
         "from compactor.model import RetryScheduled, Streamed",
         "progress = Progress()",
         "progress.observe(Streamed(chars=1))",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactor.cli.compact import CLIENTS as CLI_CLIENTS
+from compactor.cli.client_options import CLIENTS as CLI_CLIENTS
 from compactor.clients import CLIENTS, ClientOptions, make_client
 from compactor.clients.addresses import checked_key, checked_url, is_loopback
 from compactor.errors import ModelError, SettingsError

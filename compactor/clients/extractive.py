@@ -32,6 +32,9 @@ SOURCE_SHARE = 0.6
 LEAST_TOKENS = 130
 """The headings alone take about 50."""
 
+LEAST_BRANCH_TOKENS = 500
+"""The summary of a branch stands for nothing that is in the context, so a short branch can be told whole."""
+
 
 class ExtractiveClient:
     """Summarizes by quoting; needs no model, no key and no network."""
@@ -59,7 +62,8 @@ def extract(request: ModelRequest, *, token_budget: int = DEFAULT_TOKEN_BUDGET) 
     tokens = min(int(token_budget * request.budget_share), request.max_output_tokens)
     chars = CHARS_PER_TOKEN * tokens
     source = SOURCE_SHARE * _source_chars(request.messages, enough=int(chars / SOURCE_SHARE)) + utf16_len(previous)
-    chars = min(chars, max(CHARS_PER_TOKEN * LEAST_TOKENS, int(source)))
+    least = LEAST_BRANCH_TOKENS if request.kind == "branch" else LEAST_TOKENS
+    chars = min(chars, max(CHARS_PER_TOKEN * least, int(source)))
     spoken = [m.text() for m in request.messages if m.role == "user"] or [previous]
     frames = frames_for(conversation_language(spoken))
     found = digest(request.messages, request.entry_ids, frames, room=chars, kind=request.kind, focus=request.focus)

@@ -7,6 +7,8 @@
 //   answer    the figures of one case: leaf (position after the header, or null), keep, reserve, window; reads only
 //   continue  appends a user message as Pi does (`text`) and rebuilds
 //   compact   runs Pi's own compaction with a stub model that answers `reply` and reports `usage`, and appends its entry
+//   branch    what a branch summary reads between two positions, `from` and `to`, with a `budget` (0: no limit)
+//   branchSummary  runs Pi's own branch summary from entry id `from` to `to` with such a model, and appends its entry
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -17,6 +19,7 @@ const load = (name) => import(new URL(name, core));
 const sessions = await load("session-manager.js");
 const compaction = await load("compaction/compaction.js");
 const texts = await load("compaction/utils.js");
+const branches = await load("compaction/branch-summarization.js");
 const { convertToLlm } = await load("messages.js");
 
 const sha256 = (text) => createHash("sha256").update(text, "utf8").digest("hex");
@@ -120,6 +123,35 @@ async function answer({ file, leaf, keep, reserve, window, reply }) {
   return found;
 }
 
+async function branch({ file, from, to, budget }) {
+  const entries = parsedEntries(file);
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const view = { getBranch: (id) => branchTo(entries, byId.get(id)), getEntry: (id) => byId.get(id) };
+  const left = branches.collectEntriesForBranchSummary(view, entries[from].id, entries[to].id);
+  const { messages, fileOps, totalTokens } = branches.prepareBranchEntries(left.entries, budget);
+  const transcript = texts.serializeConversation(convertToLlm(messages));
+  return {
+    commonAncestor: left.commonAncestorId === null ? null : entries.indexOf(byId.get(left.commonAncestorId)),
+    entries: left.entries.length,
+    messages: messages.length,
+    tokens: totalTokens,
+    ...texts.computeFileLists(fileOps),
+    transcriptChars: transcript.length,
+    transcriptSha256: sha256(transcript),
+  };
+}
+
+// For each entry of Pi's tree the ids of its children: flat, for a session is thousands of entries deep.
+function childrenIn(nodes) {
+  const found = {};
+  for (let waiting = [...nodes]; waiting.length > 0; ) {
+    const { entry, children } = waiting.pop();
+    found[entry.id] = children.map((child) => child.entry.id);
+    waiting = waiting.concat(children);
+  }
+  return found;
+}
+
 function rebuilt(manager, keep) {
   const projection = manager.buildSessionProjection();
   const path = manager.getBranch();
@@ -136,11 +168,23 @@ function rebuilt(manager, keep) {
     modelMessages: convertToLlm(context.messages),
     contextTokens: compaction.estimateProjectedContextTokens(projection, path).tokens,
     plan: preparation ? planFields(preparation, manager.getEntries()) : null,
+    children: childrenIn(manager.getTree()),
   };
 }
 
 const operations = {
   answer,
+  branch,
+  branchSummary: async ({ file, from, to, window, reserve, reply, usage, keep }) => {
+    const manager = sessions.SessionManager.open(file);
+    manager.branch(from);
+    const { entries } = branches.collectEntriesForBranchSummary(manager, from, to);
+    const model = { id: "stub", provider: "stub", contextWindow: window };
+    const options = { model, reserveTokens: reserve, streamFn: stubModel(reply, usage).stream };
+    const { summary, readFiles = [], modifiedFiles = [], usage: spent } = await branches.generateBranchSummary(entries, options);
+    manager.branchWithSummary(to, summary, { readFiles, modifiedFiles }, false, spent);
+    return rebuilt(manager, keep);
+  },
   open: async ({ file, keep }) => rebuilt(sessions.SessionManager.open(file), keep),
   continue: async ({ file, keep, text }) => {
     const manager = sessions.SessionManager.open(file);
