@@ -29,7 +29,8 @@ class ModelRequest:
     """Previous summary, if any, then what to write."""
     max_output_tokens: int
     messages: tuple[Message, ...] = field(default=(), repr=False)
-    """The messages that `context` shows, for clients that need no model; never sent."""
+    """The messages that `context` shows, and for a branch the tool results between them, for clients that need no
+    model; never sent."""
     entry_ids: tuple[str, ...] = field(default=(), repr=False)
     """For each of `messages` the id of the session entry that it comes from."""
     previous_summary: str | None = None
