@@ -15,7 +15,8 @@ def write_document(output: str, *parts: bytes, session_path: str) -> None:
     """Writes the parts, one after the other, to `output`, which is replaced in one step or left as it was.
 
     Args:
-        output: the file to write; an existing one keeps its permissions, a new one gets the session's and can be written.
+        output: the file to write; an existing one keeps its permissions, a new one gets the session's and can be
+            written.
         parts: the content.
         session_path: the session that it was made from, which is never overwritten.
 

@@ -108,3 +108,17 @@ def test_another_agents_session_is_compacted_into_a_pi_copy_and_never_in_place(c
     rows = [json.loads(line) for line in made.read_bytes().splitlines()]
     assert (rows[0]["type"], rows[-1]["type"], rows[-1]["parentId"]) == ("session", "compaction", rows[-2]["id"])
     assert run("plan", made).code == 0
+
+
+def test_entries_that_share_an_id_get_one_each_and_what_names_them_follows(tmp_path: Path) -> None:
+    rows = [
+        {"type": "session", "version": 3, "id": "s"},
+        {"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": "One."}},
+        {"type": "message", "id": "a", "parentId": "a", "message": {"role": "user", "content": "Two."}},
+        {"type": "context_edit", "id": "e", "parentId": "a", "targetId": "a", "replacement": {"content": "Three."}},
+    ]
+    path = tmp_path / "doubled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    _, first, second, edit = run("convert", path).objects
+    assert first["id"] == "a" != second["id"]
+    assert (second["parentId"], edit["parentId"], edit["targetId"]) == ("a", second["id"], second["id"])

@@ -32,6 +32,7 @@ OTHER = {"no": "format"}
         ([{"record_type": "state"}], "codex"),
         ([PI_ENTRY], "pi"),
         ([FLAT, PI_ENTRY], "pi"),
+        ([{"type": "message", "message": {"role": "user"}}], "pi"),
         ([OTHER], "pi"),
         ([], "pi"),
     ],

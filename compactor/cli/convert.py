@@ -28,6 +28,7 @@ def convert(
     With --output, --json prints what was written and the warnings as one object.
     """
     from compactor.cli.terminal import say, write_bytes, write_json
+    from compactor.diagnosis.repair import mended
     from compactor.document_file import write_document
     from compactor.formats.pi_writer import pi_lines
     from compactor.js_text import json_text, utf8
@@ -37,7 +38,7 @@ def convert(
         raise click.UsageError("--json needs --output FILE, for standard output is where the session goes.")
     if leaf is not None and not branch:
         raise click.UsageError("--leaf needs --branch; without it all branches are written.")
-    found = looked_up(session, session_dir)
+    found = mended(looked_up(session, session_dir))
     chosen = looked_up_branch(found, leaf).entries if branch else None
     lines = [line + b"\n" for line in pi_lines(found, chosen)]
     if output is None:

@@ -1,18 +1,21 @@
 """A previous summary -> lines that still hold, beside what has happened since.
 
 Takes the text of summaries (ours or a model's) and the digest of the newer history; gives one set of sections. What was
-in progress and has succeeded since is dropped, an answered request moves to Done, sections that are not ours go to the
-critical context under their own name. Constraints are never dropped.
+in progress and has succeeded since is dropped, an answered request moves to Done. Sections that another agent names
+otherwise are read as ours; those that we have not go to the critical context under their own name. Constraints are
+never dropped.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from compactor.constraints import constraints_in_summary, lifted_by
+from compactor.constraint_orders import CERTAIN
+from compactor.constraints import constraints_in_summary, find_constraints, lifted_by
 from compactor.findings.commands import task_names
 from compactor.findings.digest import Digest
 from compactor.findings.frames import ALL_FRAMES, Frames
+from compactor.findings.headings import USER_MESSAGES, in_markdown, section_of
 from compactor.findings.items import (
     BLOCKED,
     CONTEXT,
@@ -25,8 +28,10 @@ from compactor.findings.items import (
     Sections,
     no_sections,
 )
-from compactor.findings.page import MAX_NOTE_CHARS
+from compactor.findings.page import MAX_NOTE_CHARS, MAX_QUOTE_CHARS
 from compactor.findings.quotes import clipped, one_line, quoted, reference
+from compactor.findings.typed import typed
+from compactor.messages import Message
 from compactor.summary import (
     CONSTRAINTS,
     NO_PRIOR_HISTORY,
@@ -52,6 +57,16 @@ _NOTHING = re.compile(
     r"(?:[-*+]\s+|\d+[.)]\s+)?(?:\[[ xX]\]\s+)?[(\[]?(?:none|nothing|n/a|无)[)\]]?\.?$", re.IGNORECASE
 )
 _OMITTED = re.compile(r"(?:[-*]\s+)?(?:\(\+\d+ more(?:, left out for length)?\)|\(另有 \d+ 条[^)]*\))$")
+_NOTHING_OPEN = re.compile(
+    r"(?:none|nothing)\b(?! of\b)[^.;:]{0,40}\b(?:pending|remain\w*|outstanding|open|left|explicit\w*)\b"
+    r"|(?:there (?:are|is) )?no (?:(?:explicit|further|pending|remaining|outstanding|open|other|more)(?:ly)? )+"
+    r"(?:tasks?|steps?|work|items?|requests?|points?|issues?|blockers?|problems?)\b",
+    re.IGNORECASE,
+)
+"""How a summary says in words that a list of open points is empty."""
+
+_FINISHED = re.compile(r"(?:(?:I|we)(?:'ve| have)? )?(?:just |all )?(?:completed|finished|done)\b", re.IGNORECASE)
+_QUOTED = re.compile('["“](.*)["”]', re.DOTALL)
 _LETTER = re.compile(r"\w")
 _CODE = re.compile(r"`([^`]+)`")
 _OWN_STATES = tuple(
@@ -93,7 +108,9 @@ def add_branch(sections: Sections, summary: str, entry_id: str, frames: Frames) 
         if not line.startswith(_OWN_STATES):
             lead = f"{branch}, {name}" if name else branch
             told = clipped(f"{lead}: {line[_box_end(line) :]}", MAX_ITEM_CHARS)
-            sections[CONTEXT].append(Item(text=told, rank=36 + 8 * (_target(name) == DECISIONS), order=CARRIED_ORDER))
+            sections[CONTEXT].append(
+                Item(text=told, rank=36 + 8 * (section_of(name) == DECISIONS), order=CARRIED_ORDER)
+            )
 
 
 def _is_over(newer: Digest) -> bool:
@@ -123,14 +140,18 @@ def _read(text: str, frames: Frames, *, over: bool, keep_states: bool) -> Sectio
     """The lines of one summary, by section."""
     sections = no_sections()
     main, _, turn = text.partition(SPLIT_TURN_LEAD)
-    main = "" if main.strip() == NO_PRIOR_HISTORY else main
+    main = "" if main.strip() == NO_PRIOR_HISTORY else in_markdown(main)
     for constraint in _constraints(main):
-        sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=95))
+        sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=CERTAIN_RANK))
     lines = [*_lines(parse_summary(main)), *(_lines(parse_summary(turn, "turn_prefix")) if turn else ())]
+    said = [line for name, line in lines if name == USER_MESSAGES]
+    _place_messages(sections, [words for line in said if (words := typed(_unquoted(line)))], frames, over=over)
     for name, line in lines:
+        if name == USER_MESSAGES:
+            continue
         label = next((word for word in _LABELS if line.startswith(word)), None)
         if label is not None:
-            sections[CONSTRAINTS].append(Item(text=one_line(line[len(label) :].strip()), rank=95))
+            sections[CONSTRAINTS].append(Item(text=one_line(line[len(label) :].strip()), rank=CERTAIN_RANK))
         elif keep_states or not line[_box_end(line) :].startswith(_OWN_STATES):
             _place(sections, name, line, frames, over=over)
     return sections
@@ -145,66 +166,61 @@ def _box_end(line: str) -> int:
     return box.end() if box else 0
 
 
-_TARGET = {
-    "Goal": GOAL,
-    "Original Request": GOAL,
-    "Done": DONE,
-    "Progress": CONTEXT,
-    "Progress So Far": DONE,
-    "In Progress": IN_PROGRESS,
-    "Blocked": BLOCKED,
-    "Key Decisions": DECISIONS,
-    "Next Steps": NEXT,
-    "Critical Context": CONTEXT,
-    "Context Needed to Continue": CONTEXT,
-}
-_NEARLY = tuple(
-    (re.compile(pattern, re.IGNORECASE), target)
-    for pattern, target in (
-        (r"\bdecisions?\b|决定|决策", DECISIONS),
-        (r"^(?:next|remaining|to-?do|open|pending)\b|下一步|待办", NEXT),
-        (r"^(?:completed?|done|finished|accomplished)\b|已完成", DONE),
-        (r"^(?:current(?:ly)? (?:task|work|state|status)|ongoing|in[- ]progress)\b|进行中", IN_PROGRESS),
-        (r"^(?:blockers?|blocked)\b|阻塞", BLOCKED),
-        (r"^(?:overall |main )?(?:goals?|objectives?|task)\b|目标", GOAL),
-    )
-)
-"""Headings that other summarizers use for the same things."""
-
-LIFTED_RANK = 75
+CERTAIN_RANK, LIFTED_RANK = 95, 75
+"""Of a rule that is certain, and of one that the user has changed."""
 
 FIRST_DONE_RANK = 66
 """What a session began with stays for long."""
 
+OPEN_RANK = 18
+"""What an open request has more than other lines of its section."""
+
 _RANKS = {GOAL: 80, DONE: 40, IN_PROGRESS: 55, BLOCKED: 45, DECISIONS: 50, NEXT: 50, CONTEXT: 42}
-
-
-def _target(name: str) -> str | None:
-    """The section that lines under a heading belong to; None if the heading is not one of ours, or nearly so."""
-    if name in _TARGET:
-        return _TARGET[name]
-    return next((target for pattern, target in _NEARLY if pattern.search(name)), None)
 
 
 def _place(sections: Sections, name: str, line: str, frames: Frames, *, over: bool) -> None:
     """Puts one line of a previous summary where it belongs now."""
-    target = _target(name)
+    target = section_of(name)
     box = _BOX.match(line)
     text = line[box.end() :] if box else line
     if target is None:
         target, text = CONTEXT, f"{one_line(name)}: {text}" if name else text
-    elif box and target in (DONE, IN_PROGRESS):
-        target = DONE if box.group(1) in "xX" else IN_PROGRESS
+    elif box and target in (DONE, IN_PROGRESS, NEXT):
+        target = DONE if box.group(1) in "xX" else NEXT if target == NEXT else IN_PROGRESS
+    if target in _OPEN_SECTIONS and _NOTHING_OPEN.match(text):
+        return
+    target = DONE if target == IN_PROGRESS and _FINISHED.match(text) else target
     is_request = name == "Original Request" or text.startswith(_OWN_REQUESTS)
     if is_request and over:
         target = DONE
         text = f"{frames.earlier} ({frames.told_before}) {_without_frame(text)}"
     elif is_request and not text.startswith(_OWN_REQUESTS):
         text = f"{frames.current} ({frames.told_before}): {text}"
-    rank = _rank(target, text, frames) + (18 if is_request and not over else 0)
+    rank = _rank(target, text, frames) + (OPEN_RANK if is_request and not over else 0)
     if target == DONE and not sections[DONE]:
         rank = FIRST_DONE_RANK
     sections[target].append(Item(text=clipped(text, MAX_ITEM_CHARS), rank=rank))
+
+
+def _place_messages(sections: Sections, said: Sequence[str], frames: Frames, *, over: bool) -> None:
+    """Puts what the user said where a summary of ours has it: the open request, those before it, and rules."""
+    for rule in find_constraints([Message(role="user", content=words) for words in said]):
+        note = f" ({frames.lifted}: {quoted(rule.changed_by, MAX_NOTE_CHARS)})" if rule.changed_by else ""
+        rank = CERTAIN_RANK * rule.strength // CERTAIN if not note else LIFTED_RANK
+        sections[CONSTRAINTS].append(Item(text=one_line(rule.text) + note, rank=rank))
+    for n, words in enumerate(said):
+        quote = quoted(words, MAX_QUOTE_CHARS)
+        if n == len(said) - 1 and not over:
+            text = f"{frames.current} ({frames.told_before}): {quote}"
+            sections[GOAL].append(Item(text=text, rank=_RANKS[GOAL] + OPEN_RANK))
+        else:
+            sections[DONE].append(Item(text=f"{frames.earlier} ({frames.told_before}) {quote}", rank=_RANKS[DONE]))
+
+
+def _unquoted(line: str) -> str:
+    """The line without quotation marks around the whole of it."""
+    found = _QUOTED.fullmatch(line.strip())
+    return found.group(1) if found else line
 
 
 def _rank(target: str, text: str, frames: Frames) -> int:
@@ -236,7 +252,7 @@ def _lines(document: SummaryDocument) -> Iterator[tuple[str, str]]:
             known.pop()
         end = headings[n + 1].start if n + 1 < len(headings) else len(document.text)
         above = known[-1].name if known else ""
-        is_known = section.name == CONSTRAINTS or _target(section.name) is not None
+        is_known = section.name == CONSTRAINTS or section_of(section.name) is not None
         if is_known:
             known.append(section)
         if CONSTRAINTS in (section.name, above):

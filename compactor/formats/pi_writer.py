@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from compactor.entries import Entry, Session
 from compactor.formats.damaged_lines import BOM
 from compactor.formats.imported import VERSION, encoded
-from compactor.formats.pi import made_id
 from compactor.formats.pi_rows import json_fields
 
 
@@ -17,18 +16,18 @@ def pi_lines(session: Session, branch: Sequence[Entry] | None = None) -> Iterato
     """The lines of the file, without line ends; the header is the first.
 
     Args:
-        session: as read.
+        session: as read, each entry with an id of its own (`diagnosis.repair.mended` sees to that).
         branch: only these entries, each the child of the one before it; None for all, in file order.
 
     Raises:
         SessionError: a line that must be changed is nested deeper than Python can follow.
     """
     yield _header(session)
-    ids = _own_ids(session)
+    entries = session.entries
     before: int | None = None
-    for entry in session.entries if branch is None else branch:
+    for entry in entries if branch is None else branch:
         parent = session.parents[entry.index] if branch is None else before
-        yield _line(entry, ids[entry.index], None if parent is None else ids[parent])
+        yield _line(entry, None if parent is None else entries[parent].id)
         before = entry.index
 
 
@@ -41,26 +40,12 @@ def _header(session: Session) -> bytes:
     return encoded({"type": "session", **header, "id": session.header.id, "version": VERSION})
 
 
-def _own_ids(session: Session) -> list[str]:
-    """An id for each entry, unlike those of all others; the first that has an id keeps it."""
-    taken: set[str] = set()
-    written = {entry.id for entry in session.entries}
-    ids: list[str] = []
-    for entry in session.entries:
-        own = entry.id
-        if own in taken:
-            own = made_id(session.header.id, entry.line, written)
-        taken.add(own)
-        ids.append(own)
-    return ids
-
-
-def _line(entry: Entry, own_id: str, parent_id: str | None) -> bytes:
-    """The entry with its id and parent, as it stands in the file where that is what it says."""
-    if entry.patch is None and entry.id == own_id and entry.parent_id == parent_id and b"\0" not in entry.raw:
+def _line(entry: Entry, parent_id: str | None) -> bytes:
+    """The entry with its parent, as it stands in the file where that is what it says."""
+    if entry.patch is None and entry.parent_id == parent_id and b"\0" not in entry.raw:
         return entry.raw
     wire = entry.wire()
-    ordered = {"type": wire.pop("type", entry.type), "id": own_id, "parentId": parent_id}
+    ordered = {"type": wire.pop("type", entry.type), "id": entry.id, "parentId": parent_id}
     wire.pop("id", None)
     wire.pop("parentId", None)
     return encoded(ordered | wire)

@@ -104,5 +104,6 @@ def _format_of(line: bytes) -> tuple[str, bool]:
         return "claude-code", False
     if "id" in row and "parentId" in row:
         return "pi", True
-    is_flat = kind in CODEX_ITEMS or "record_type" in row or (kind is None and "instructions" in row and "id" in row)
+    is_item = kind in CODEX_ITEMS and "message" not in row  # which a row of Pi's version 1 has
+    is_flat = is_item or "record_type" in row or (kind is None and "instructions" in row and "id" in row)
     return ("codex", False) if is_flat else ("pi", False)
