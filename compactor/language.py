@@ -199,7 +199,8 @@ def conversation_language(texts: Iterable[str]) -> str:
         _count(_natural(_sample(text, room)), words, common)
     for language, score in common.items():
         words[language] += score * WORDS_PER_COMMON_WORD
-    best = max(words, key=lambda language: words[language])
+    # Rounded, so that the order of additions does not part languages with the same count.
+    best = max(words, key=lambda language: round(words[language], 6))
     return best if words[best] else DEFAULT_LANGUAGE
 
 
