@@ -172,7 +172,8 @@ def find_leaf(session: Session, leaf: str | None) -> Entry | None:
             if entries
             else f"{session.path}: no entry {leaf}; the session has no entries"
         )
-    exact = [entry for entry in entries if entry.id == leaf]
+    named = session.aliases.get(leaf, leaf)
+    exact = [entry for entry in entries if entry.id == named]
     if exact:
         return exact[-1]
     near = [entry for entry in entries if leaf and entry.id.startswith(leaf)]

@@ -193,3 +193,5 @@ class Session(msgspec.Struct, frozen=True):
     """True when the last line is not a whole JSON object."""
     reported_window: int | None = None
     """The model's context window in tokens, where the file names it (Codex does)."""
+    aliases: Mapping[str, str] = {}
+    """Other ids by which entries can be named: those of another agent's rows that became a part of one."""

@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import json_values, texts
 
+from compactor.branch import find_leaf
 from compactor.entries import Session
 from compactor.errors import SessionError
 from compactor.file_ops import file_calls
@@ -795,6 +796,7 @@ ATTACHMENTS: list[tuple[str, dict[str, Any], str | None]] = [
     ("invoked_skills", {"skills": 5}, None),
     ("queued_command", {"prompt": "and the lamp"}, "user and the lamp"),
     ("queued_command", {"prompt": [text("see"), {"type": "image"}]}, "user see|[image]"),
+    ("queued_command", {"prompt": "ping", "isMeta": True}, "custom_message ping"),
     ("queued_command", {"prompt": "<done/>", "commandMode": "task-notification"}, "custom_message <done/>"),
     ("queued_command", {"prompt": ""}, None),
     ("queued_command", {}, None),
@@ -842,6 +844,57 @@ def test_injected_text_is_hidden_on_pis_screen_and_says_where_it_is_from() -> No
     talk.attachment("hook_additional_context", content=["rules"])
     made = talk.session().entries[0].wire()
     assert (made["customType"], made["display"]) == ("claude-code.hook_additional_context", False)
+
+
+def test_what_a_tool_adds_to_its_result_in_a_row_of_its_own_is_kept_as_injected_text() -> None:
+    talk = TranscriptBuilder()
+    talk.answer("m1", call("t1", "Skill", skill="knots"), total=40)
+    talk.user([result("t1", "Launching skill: knots")])
+    talk.user([text("Base directory for this skill: /knots"), {"type": "image"}], isMeta=True, sourceToolUseID="t1")
+    talk.user([text("of a call elsewhere")], isMeta=True, sourceToolUseID="t9")
+    talk.answer("m2", text("Two."), total=50)
+    session = talk.session()
+    check(talk.data(), session, linear=True)
+    made = session.entries[2].wire()
+    assert (made["customType"], made["display"]) == ("claude-code.tool", False)
+    assert [block["text"] for block in made["content"]] == ["Base directory for this skill: /knots", "[image]"]
+    assert [line.split()[0] for line in story(session)] == ["assistant", "result", "custom_message", "assistant"]
+    assert left_out(session)["user rows with isMeta"] == "1 left out, first on line 4"
+
+
+ORIGINS: list[tuple[Any, str]] = [
+    ({"kind": "human"}, "user"),
+    ({"kind": 5}, "user"),
+    ("odd", "user"),
+    ({"kind": "task-notification"}, "custom_message"),
+    ({"kind": "peer", "from": "x"}, "custom_message"),
+]
+
+
+@pytest.mark.parametrize(("origin", "expected"), ORIGINS)
+def test_what_others_say_in_the_users_place_is_not_the_users(origin: Any, expected: str) -> None:
+    talk = TranscriptBuilder()
+    talk.user("One.")
+    talk.user("ready", origin=origin)
+    talk.attachment("queued_command", prompt="ready", origin=origin)
+    assert [line.split()[0] for line in story(talk.session())] == ["user", expected, expected]
+
+
+def test_a_result_that_the_model_saw_in_part_is_what_it_saw() -> None:
+    talk = TranscriptBuilder()
+    talk.answer("m1", call("t1"), call("t2"), total=40)
+    talk.user([result("t1", "long " * 90)])
+    shown = [{"kind": "tool-result", "toolUseId": "t1", "replacement": "a preview"}, {"toolUseId": "t2"}, 5]
+    talk.side("content-replacement", replacements=shown)
+    talk.side("content-replacement", replacements="odd")
+    talk.user([result("t2", "short")])
+    session = talk.session()
+    check(talk.data(), session, linear=True)
+    assert [message(session, n)["content"][0]["text"] for n in (1, 2)] == ["a preview", "short"]
+    assert left_out(session) == {
+        "full results of which the model saw only a part": "1 left out, first on line 2",
+        "content-replacement records": "1 left out, first on line 4",
+    }
 
 
 TITLES: list[tuple[list[dict[str, Any]], str | None]] = [
@@ -951,7 +1004,9 @@ def test_a_converted_transcript_is_the_same_session_to_the_reader_of_pi_files() 
 # Any transcript
 
 ids = st.sampled_from(("a", "b", "c", "a-2", "t1", "t2"))
-kinds = st.sampled_from(("user", "assistant", "system", "attachment", "progress", "summary", "ai-title"))
+kinds = st.sampled_from(
+    ("user", "assistant", "system", "attachment", "progress", "summary", "ai-title", "content-replacement")
+)
 odd_blocks = st.fixed_dictionaries(
     {"type": st.sampled_from(("text", "thinking", "tool_use", "tool_result", "image", "odd"))},
     optional={
@@ -987,6 +1042,9 @@ odd_rows = st.fixed_dictionaries(
         "isSidechain": st.booleans() | json_values,
         "isMeta": st.booleans(),
         "isCompactSummary": st.booleans(),
+        "sourceToolUseID": ids,
+        "origin": st.fixed_dictionaries({"kind": texts}) | json_values,
+        "replacements": st.lists(st.fixed_dictionaries({"toolUseId": ids, "replacement": texts})) | json_values,
         "subtype": st.sampled_from(("compact_boundary", "microcompact_boundary")) | json_values,
         "compactMetadata": odd_metadata | json_values,
         "microcompactMetadata": odd_metadata | json_values,
@@ -1096,6 +1154,8 @@ class Steps:
             metadata = {"preservedMessages": {"uuids": kept}}
         linked = {} if draw(FLIP) else {"logicalParentUuid": draw(st.sampled_from((None, "ghost")))}
         talk.compaction("S", metadata=metadata, **linked)
+        if "preservedMessages" in metadata and draw(FLIP):  # not on disk yet when the boundary was written
+            kept.append(talk.answer(self.fresh("m"), text("late"), total=draw(st.integers(20, 5000))))
         self.prompts = []
         if draw(FLIP) and before is not None:
             talk.leaf = before
@@ -1232,3 +1292,26 @@ def test_the_plan_at_each_answer_has_the_size_that_it_reported() -> None:
         if entry.role == "assistant" and body is not None and body.usage is not None:
             told = run("plan", path, "--json", "--leaf", entry.id).objects[0]
             assert told["contextTokens"] == told["usageTokens"] == body.usage.total_tokens
+
+
+def test_an_answer_can_be_named_by_the_uuid_of_any_of_its_rows() -> None:
+    rows = [
+        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "Go."}},
+        {
+            "type": "assistant", "uuid": "a1", "parentUuid": "u1",
+            "message": {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "Yes."}]},
+        },
+        {
+            "type": "assistant", "uuid": "a2", "parentUuid": "a1",
+            "message": {
+                "id": "m1", "role": "assistant",
+                "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}],
+            },
+        },
+        {"type": "progress", "uuid": "p1", "parentUuid": "a2", "data": {}},
+        {"type": "user", "uuid": "u2", "parentUuid": "p1", "message": {"role": "user", "content": "On."}},
+    ]  # fmt: skip
+    data = b"".join(json.dumps({"timestamp": "2026-01-05T08:00:00.000Z", **row}).encode() + b"\n" for row in rows)
+    session = parse_claude_code(data, path="s.jsonl")
+    named = [find_leaf(session, uuid) for uuid in ("a1", "a2", "p1", "u2")]
+    assert [entry.id for entry in named if entry is not None] == ["a1", "a1", "a1", "u2"]

@@ -175,6 +175,9 @@ FIRST_DONE_RANK = 66
 OPEN_RANK = 18
 """What an open request has more than other lines of its section."""
 
+PAST_RANK = 24
+"""Of what was current when another agent wrote its summary, and the request has gone on since."""
+
 _RANKS = {GOAL: 80, DONE: 40, IN_PROGRESS: 55, BLOCKED: 45, DECISIONS: 50, NEXT: 50, CONTEXT: 42}
 
 
@@ -189,6 +192,9 @@ def _place(sections: Sections, name: str, line: str, frames: Frames, *, over: bo
         target = DONE if box.group(1) in "xX" else NEXT if target == NEXT else IN_PROGRESS
     if target in _OPEN_SECTIONS and _NOTHING_OPEN.match(text):
         return
+    is_past = target == IN_PROGRESS and name != IN_PROGRESS and over and not box
+    if is_past:
+        target, text = CONTEXT, f"{one_line(name)} ({frames.told_before}): {text}"
     target = DONE if target == IN_PROGRESS and _FINISHED.match(text) else target
     is_request = name == "Original Request" or text.startswith(_OWN_REQUESTS)
     if is_request and over:
@@ -196,7 +202,7 @@ def _place(sections: Sections, name: str, line: str, frames: Frames, *, over: bo
         text = f"{frames.earlier} ({frames.told_before}) {_without_frame(text)}"
     elif is_request and not text.startswith(_OWN_REQUESTS):
         text = f"{frames.current} ({frames.told_before}): {text}"
-    rank = _rank(target, text, frames) + (OPEN_RANK if is_request and not over else 0)
+    rank = PAST_RANK if is_past else _rank(target, text, frames) + (OPEN_RANK if is_request and not over else 0)
     if target == DONE and not sections[DONE]:
         rank = FIRST_DONE_RANK
     sections[target].append(Item(text=clipped(text, MAX_ITEM_CHARS), rank=rank))
@@ -214,7 +220,8 @@ def _place_messages(sections: Sections, said: Sequence[str], frames: Frames, *, 
             text = f"{frames.current} ({frames.told_before}): {quote}"
             sections[GOAL].append(Item(text=text, rank=_RANKS[GOAL] + OPEN_RANK))
         else:
-            sections[DONE].append(Item(text=f"{frames.earlier} ({frames.told_before}) {quote}", rank=_RANKS[DONE]))
+            rank = _RANKS[DONE] if sections[DONE] else FIRST_DONE_RANK
+            sections[DONE].append(Item(text=f"{frames.earlier} ({frames.told_before}) {quote}", rank=rank))
 
 
 def _unquoted(line: str) -> str:

@@ -9,6 +9,7 @@ OpenHands ask their models for.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from textwrap import dedent
 
 from compactor.findings.items import BLOCKED, CONTEXT, DECISIONS, DONE, GOAL, IN_PROGRESS, NEXT
@@ -19,6 +20,9 @@ USER_MESSAGES = "User Messages"
 
 MIN_KNOWN = 3
 """A list or a bold line makes headings only where so many of them have names that summaries use."""
+
+MAX_FENCED_LINES = 3
+"""Longer code makes no sense on one line, and what stands in a file can be read again."""
 
 _OURS = {
     "Goal": GOAL,
@@ -116,13 +120,14 @@ _NEARLY = tuple(
 )
 """Headings that summarizers of any make use for the same things."""
 
-_NUMBER = re.compile(r"\s*\d{1,2}[.)]\s+")
-_NO_LETTER = re.compile(r"[^a-z&]+")
+_NUMBER = re.compile(r"\A\s*\d{1,2}[.)]\s+")
+_AND = re.compile(r"[&+]")
+_NO_LETTER = re.compile(r"[^a-z]+")
 
 
 def plain_name(name: str) -> str:
     """A heading's name in small letters, without number and marks."""
-    words = _NO_LETTER.sub(" ", _NUMBER.sub("", name, count=1).lower().replace("&", " and "))
+    words = _NO_LETTER.sub(" ", _AND.sub(" and ", _NUMBER.sub("", name, count=1).lower()))
     return " ".join(words.split())
 
 
@@ -153,7 +158,7 @@ _FORMS = (
 
 _SUMMARY_STARTS = re.compile(r"^(?:\*\*)?(?:Summary:|<summary>)(?:\*\*)?[ \t]*$", re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CLOSING = re.compile(r"</[a-z]+(?:_[a-z]+)*>[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"</[a-z]+(?:_[a-z]+)*>[ \t]*$|^[ \t]*<[a-z]+(?:_[a-z]+)*>[ \t]*$", re.MULTILINE)
 _STATES = re.compile(
     r"^([ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?)\[(DONE|COMPLETED|TODO|PENDING|IN[ _-]PROGRESS)\]:?[ \t]*", re.MULTILINE
 )
@@ -225,15 +230,19 @@ def _written(text: str, headings: list[_Heading]) -> Iterator[str]:
     yield _body(text[: headings[0].start])
     for n, heading in enumerate(headings):
         end = headings[n + 1].start if n + 1 < len(headings) else len(text)
-        below = text[heading.end : end]
-        if "file" in heading.name:  # the code can be read again, and makes no sense on one line
-            below = _FENCED.sub("", below)
+        most = 0 if "file" in heading.name else MAX_FENCED_LINES
+        below = _FENCED.sub(partial(_short, most_lines=most), text[heading.end : end])
         section = _SECTION_OF.get(heading.name)
         name = section if section in (CONSTRAINTS, USER_MESSAGES) else heading.name.capitalize()
-        yield f"## {name}\n{_body(heading.rest)}\n{_body(dedent(below))}"
+        yield f"## {name}\n{_body(heading.rest)}\n{_body(below)}"
+
+
+def _short(code: re.Match[str], most_lines: int) -> str:
+    """The fenced code, nothing if it has more lines."""
+    return code.group() if code.group().strip().count("\n") - 1 <= most_lines else ""
 
 
 def _body(text: str) -> str:
-    """The text of a section without framing, closing tags, and headings that would cut it in two."""
-    text = _CLOSING.sub("", _FRAMING.sub("", text))
+    """The text of a section without framing, tags, indentation, and headings that would cut it in two."""
+    text = dedent(_TAG.sub("", _FRAMING.sub("", text)))
     return _MARKDOWN.sub(lambda heading: heading.group("name"), text).strip("\n")

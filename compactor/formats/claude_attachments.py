@@ -1,11 +1,12 @@
-"""What the attachments of a Claude Code transcript put before the model.
+"""What a Claude Code transcript puts before the model beside what the user typed: attachments, and injected user rows.
 
 Takes the `attachment` object of a row; gives the content that the model read, where the row itself holds it. Lists of
-skills, tools and agents count as part of the system prompt, which a transcript does not hold either.
+skills, tools and agents count as part of the system prompt, which a transcript does not hold either. Takes a user row;
+says who speaks in it.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Container, Mapping
+from typing import Any
 
 from compactor.formats.claude_blocks import plain_content, raw_blocks
 from compactor.formats.imported import LeftOut
@@ -13,31 +14,44 @@ from compactor.formats.imported import LeftOut
 PROMPT_EVENTS = ("SessionStart", "UserPromptSubmit")
 """Hooks whose output goes to the model although they did not ask for it."""
 
+TOOL = "tool"
+"""Speaks in what a tool adds to its result in a row of its own: the text of a skill, the pages of a file."""
+
 Content = str | list[dict[str, Any]]
 
 
-def attached(
-    attachment: Mapping[str, Any], left: LeftOut, line: int
-) -> tuple[Literal["user", "custom"], Content] | None:
-    """Who said it and what it says; None for an attachment that holds nothing that the model read."""
+def injected_by(value: Mapping[str, Any], calls: Container[str]) -> str | None:
+    """Who speaks in a user row, None for the user.
+
+    Args:
+        value: the row, or an attachment that was typed or put into the queue.
+        calls: ids of all tool calls.
+    """
+    source = value.get("sourceToolUseID")
+    if value.get("isMeta") is True and isinstance(source, str) and source in calls:
+        return TOOL
+    kind = _inside(value, "origin", "kind")
+    return kind if isinstance(kind, str) and kind != "human" else None
+
+
+def attached(attachment: Mapping[str, Any], left: LeftOut, line: int) -> tuple[bool, Content] | None:
+    """Whether the user said it, and what it says; None for an attachment that holds nothing that the model read."""
     kind = attachment.get("type")
     if kind == "queued_command":
         return _queued(attachment, left, line)
     read = _TEXTS.get(kind) if isinstance(kind, str) else None
     text = _joined(read(attachment)) if read is not None else ""
-    return ("custom", text) if text.strip() else None
+    return (False, text) if text.strip() else None
 
 
-def _queued(
-    attachment: Mapping[str, Any], left: LeftOut, line: int
-) -> tuple[Literal["user", "custom"], Content] | None:
+def _queued(attachment: Mapping[str, Any], left: LeftOut, line: int) -> tuple[bool, Content] | None:
     """What was typed while the agent worked; notes that tasks leave in the same queue are not the user's."""
     prompt = attachment.get("prompt")
     if not raw_blocks(prompt) or prompt == "":
         return None
-    by_user = attachment.get("commandMode") != "task-notification" and attachment.get("isMeta") is not True
+    is_note = attachment.get("commandMode") == "task-notification" or attachment.get("isMeta") is True
     content = prompt if isinstance(prompt, str) else plain_content(prompt, left, line)
-    return "user" if by_user else "custom", content
+    return not is_note and injected_by(attachment, ()) is None, content
 
 
 def _joined(value: Any) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 
 from compactor.entries import Session, SessionWarning
 from compactor.errors import SessionError
-from compactor.formats.claude_attachments import attached
+from compactor.formats.claude_attachments import TOOL, Content, attached, injected_by
 from compactor.formats.claude_blocks import content_block, is_block, raw_blocks, result_message
 from compactor.formats.claude_compaction import Compactions
+from compactor.formats.claude_kept import in_order
 from compactor.formats.claude_replies import PROVIDER, Replies, replies
 from compactor.formats.claude_rows import CONVERSATION, TREE_TYPES, Row, Transcript, named, transcript_rows
 from compactor.formats.claude_thread import Group, Item, Thread
@@ -41,6 +42,7 @@ def parse_claude_code(data: bytes, *, path: str) -> Session:
         raise SessionError(f"{path}: expected the rows of a Claude Code transcript, found no JSON object in the file")
     left = LeftOut()
     transcript = transcript_rows(found.rows, left)
+    transcript.main = in_order(transcript.main)
     importer = _Importer(transcript=transcript, left=left, answers=replies(transcript.main))
     importer.read()
     warnings = [*found.warnings, *importer.warnings, *left.warnings()]
@@ -53,6 +55,7 @@ def parse_claude_code(data: bytes, *, path: str) -> Session:
         rows=importer.thread.rows(importer.ends()),
         warnings=warnings,
         torn_tail=found.torn_tail,
+        aliases=importer.thread.aliases(),
     )
     return imported_session(made, path=path, data=data)
 
@@ -223,15 +226,24 @@ class _Importer:
         for block in results:
             place = self._result(row, block, place)
         unseen = next((f for f in ("isMeta", "isVisibleInTranscriptOnly") if row.value.get(f) is True), None)
-        if unseen is not None:
+        speaker = injected_by(row.value, self.answers.callers)
+        if unseen is not None and speaker != TOOL:
             self.left.add("skipped_rows", f"user rows with {unseen}", row.line)
         elif others:
             content = [content_block(block, self.left, row.line) for block in others]
-            item = self.thread.item(row, "message", message={"role": "user", "content": content, "timestamp": row.ms})
-            place = self.thread.join(place, item) if results else self.thread.group(place, item)
+            item = self._said(row, speaker, content)
+            joins = results or speaker == TOOL
+            place = self.thread.join(place, item) if joins else self.thread.group(place, item)
         elif not results:
             self.left.add("skipped_rows", "user rows without content", row.line)
         return place
+
+    def _said(self, row: Row, speaker: str | None, content: Content) -> Item:
+        """An entry for what the user said, or for what was put before the model in the user's place."""
+        if speaker is None:
+            return self.thread.item(row, "message", message={"role": "user", "content": content, "timestamp": row.ms})
+        shown: dict[str, Any] = {"customType": f"{FORMAT}.{named(speaker)}", "content": content, "display": False}
+        return self.thread.item(row, "custom_message", **shown)
 
     def _result(self, row: Row, block: dict[str, Any], parent: Group | None) -> Group | None:
         """Places a tool result after the answer that holds its call, wherever the row stands."""
@@ -241,6 +253,10 @@ class _Importer:
             self.left.add("repeated_rows", "further results of an answered call", row.line)
             place = None if reply is None else self.groups_of.get(reply.row.at)
             return place if parent is None or (place is not None and place.at > parent.at) else parent
+        shown = self.transcript.shown.get(call_id)
+        if shown is not None:
+            self.left.add("shortened_results", "full results of which the model saw only a part", row.line)
+            block = {**block, "content": shown}
         message = result_message(block, call, row, self.left)
         item = self.compactions.results[call_id] = self.thread.item(row, "message", message=message)
         if reply is None:
@@ -260,13 +276,8 @@ class _Importer:
         if said is None:
             self.left.add("skipped_rows", f"{kind} attachments", row.line)
             return parent
-        role, content = said
-        if role == "user":
-            item = self.thread.item(row, "message", message={"role": role, "content": content, "timestamp": row.ms})
-        else:
-            shown: dict[str, Any] = {"customType": f"{FORMAT}.{kind}", "content": content, "display": False}
-            item = self.thread.item(row, "custom_message", **shown)
-        return self.thread.join(parent, item)
+        by_user, content = said
+        return self.thread.join(parent, self._said(row, None if by_user else kind, content))
 
     def _set_aside(self) -> Iterator[Item]:
         """The session's name, and the tokens that sub-agents used."""

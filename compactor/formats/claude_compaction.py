@@ -1,9 +1,8 @@
 """Compactions of a Claude Code transcript as entries of Pi's.
 
 A compaction is two rows: a boundary, which starts a new chain and names the row before it, and the summary. Newer
-versions keep the last messages verbatim (`preservedMessages`, before that `preservedSegment`); those stay where they
-are in the file, and what follows may be linked to them as if there were no boundary. A microcompaction clears the
-results of old calls. Sources: transcripts of Claude Code 2.0 to 2.1, and reports on versions up to 2.1.282.
+versions keep the last messages verbatim (`claude_kept.py`); those stay where they are in the file, and what follows may
+be linked to them as if there were no boundary. A microcompaction clears the results of old calls.
 """
 
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactor.formats.claude_blocks import token_count
+from compactor.formats.claude_kept import as_object, kept_by, strings
 from compactor.formats.claude_rows import Row
 from compactor.formats.claude_thread import Group, Item, Thread, descends, path_back
 from compactor.formats.imported import LeftOut
@@ -56,16 +56,15 @@ class Compactions:
             parent: where its own link leads, None if it is a root.
         """
         self.finish()
-        meta = _object(row.value.get("compactMetadata"))
+        meta = as_object(row.value.get("compactMetadata"))
         logical = row.value.get("logicalParentUuid")
         named = self.thread.of.get(logical) if isinstance(logical, str) else None
         tokens = token_count(meta.get("preTokens")) or self.last_usage_tokens
         made = self._add(row, self._continued(named or parent), tokens, meta.get("trigger"))
-        kept = self._kept(meta)
-        self._keep(made, kept, row)
-        segment, messages = _object(meta.get("preservedSegment")), _object(meta.get("preservedMessages"))
-        others = [logical, segment.get("tailUuid"), *_strings(messages.get("allUuids"))]
-        anchors = {uuid for uuid in [*kept, *others] if isinstance(uuid, str)}
+        kept = kept_by(row)
+        uuids = kept.uuids(self.rows, self.at)
+        self._keep(made, uuids, row)
+        anchors = {uuid for uuid in [*uuids, logical, kept.tail] if isinstance(uuid, str)}
         self.newest = Boundary(group=made, row_at=row.at, anchors=anchors)
         return made
 
@@ -80,15 +79,15 @@ class Compactions:
 
     def micro(self, row: Row, parent: Group | None) -> Group | None:
         """The group that the edits of a microcompaction are part of; `parent` if there are none."""
-        meta = _object(row.value.get("microcompactMetadata"))
+        meta = as_object(row.value.get("microcompactMetadata"))
         edits: list[tuple[Item, dict[str, str] | None]] = []
-        for call_id in _strings(meta.get("compactedToolIds")):
+        for call_id in strings(meta.get("compactedToolIds")):
             result = self.results.get(call_id)
             if result is None:
                 self.left.add("skipped_edits", "cleared results that are not in the file", row.line)
             else:
                 edits.append((result, {"content": CLEARED}))
-        for uuid in _strings(meta.get("clearedAttachmentUUIDs")):
+        for uuid in strings(meta.get("clearedAttachmentUUIDs")):
             edits += [(item, None) for item in self.thread.made_from.get(uuid, ()) if item.is_shown]
         for target, replacement in edits:
             edit = self.thread.item(row, "context_edit", targetId=target.id, replacement=replacement)
@@ -133,17 +132,6 @@ class Compactions:
         newest = self.thread.last
         return newest if named is None or descends(newest, named) else named
 
-    def _kept(self, meta: dict[str, Any]) -> list[str]:
-        """The rows that stay in the context verbatim."""
-        messages, segment = _object(meta.get("preservedMessages")), _object(meta.get("preservedSegment"))
-        listed = _strings(messages.get("allUuids")) or _strings(messages.get("uuids"))
-        if listed:
-            return listed
-        head, tail = segment.get("headUuid"), segment.get("tailUuid")
-        first = self.at.get(head) if isinstance(head, str) else None
-        last = self.at.get(tail) if isinstance(tail, str) else None
-        return [] if first is None or last is None else [row.uuid for row in self.rows[first : last + 1]]
-
     def _keep(self, made: Group, kept: Sequence[str], row: Row) -> None:
         """Keeps these rows' entries, and takes out what stands between them and was summarized."""
         wanted = {item.id for uuid in kept for item in self.thread.made_from.get(uuid, ())}
@@ -157,11 +145,3 @@ class Compactions:
         for item in path[start:]:
             if item.is_shown and item.id not in wanted:
                 made.extras.append(self.thread.item(row, "context_edit", targetId=item.id, replacement=None))
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _strings(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -77,6 +77,8 @@ class Transcript:
     """Of the rows of the tree, in the order of the file, without repetitions in a row."""
     side_session_id: str = ""
     """Of a side record, for a file that has nothing else."""
+    shown: dict[str, str] = field(default_factory=dict)
+    """Id of a tool call -> what the model saw instead of a result that was too long."""
 
 
 def transcript_rows(found: Sequence[JsonRow], left: LeftOut) -> Transcript:
@@ -130,8 +132,18 @@ def _side_record(row: JsonRow, made: Transcript, left: LeftOut) -> list[JsonRow]
         made.side_session_id = session_id
     if isinstance(kind, str) and kind in _TITLES:
         return [row]
+    if kind == "content-replacement" and (shown := _replacements(row.value.get("replacements"))):
+        made.shown |= shown
+        return []
     left.add("skipped_rows", f"{named(kind)} records", row.line)
     return []
+
+
+def _replacements(listed: Any) -> dict[str, str]:
+    """Id of a tool call -> the text that stands for its result, as far as the record says it."""
+    found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    pairs = [(item.get("toolUseId"), item.get("replacement")) for item in found]
+    return {call_id: text for call_id, text in pairs if isinstance(call_id, str) and isinstance(text, str)}
 
 
 def _title(rows: Sequence[JsonRow], uuids: dict[str, Row]) -> Title | None:

@@ -136,6 +136,15 @@ class Thread:
             made += _linked(chains[group.at], parent)
         return made
 
+    def aliases(self) -> dict[str, str]:
+        """Uuid of a row that gave no entry its id -> the entry that it is part of, or that came right before it."""
+        found: dict[str, str] = {}
+        for uuid, group in self.of.items():
+            items = self.made_from.get(uuid) or (group.items() if group is not None else [])
+            if items and not any(item.id == uuid for item in items):
+                found[uuid] = items[-1].id
+        return found
+
     def _leaf(self, conversation: Sequence[Row]) -> Group | None:
         """The group that ends the active branch: the newest that nothing follows."""
         for row in reversed(conversation):

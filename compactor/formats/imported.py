@@ -6,7 +6,7 @@ over it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -45,6 +45,8 @@ class Imported:
     torn_tail: bool = False
     reported_window: int | None = None
     """The model's window in tokens, where the file names it."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Ids of the other agent's rows that became a part of an entry -> the entry's id."""
 
 
 def imported_session(made: Imported, *, path: str, data: bytes) -> Session:
@@ -82,6 +84,7 @@ def imported_session(made: Imported, *, path: str, data: bytes) -> Session:
         ends_with_newline=data.endswith(b"\n"),
         torn_tail=made.torn_tail,
         reported_window=made.reported_window,
+        aliases=made.aliases,
     )
 
 
