@@ -173,6 +173,11 @@ INJECTED = [
     ('<hook_prompt hook_run_id="h1">Check.</hook_prompt>', "hook_prompt"),
     ("<user_shell_command>\n<command>ls</command>", "user_shell_command"),
     ("<subagent_notification>{}</subagent_notification>", "subagent_notification"),
+    ('<codex_internal_context source="goal">\nGo on.\n</codex_internal_context>', "codex_internal_context"),
+    ("<goal_context>\nGo on.\n</goal_context>", "goal_context"),
+    ("<external_editor>\nmap.py is open\n</external_editor>", "external_editor"),
+    ("Warning: apply_patch was requested via shell. Use the apply_patch tool instead of exec_command.", "warning"),
+    ("Warning: the harbor is closed", None),
     ("<div>Why is this centred?</div>", None),
     ("<image name=[Image #1]>", None),
     ("AGENTS.md is out of date", None),
@@ -215,6 +220,46 @@ def test_what_others_told_the_model_is_in_the_context_and_hidden_in_the_talk() -
     assert [wire["display"] for wire in wires] == [False, False, False]
     assert wires[1]["details"] == {"author": "/root", "recipient": "/root/mate"}
     assert codes(session) == ["content_left_out"]
+
+
+MAIL = {"author": "/root/mate", "recipient": "/root", "other_recipients": [], "content": "Berth 4 is free."}
+
+
+def test_mail_of_other_agents_is_in_the_context_however_it_was_written() -> None:
+    """As a row of its own, as an item, and as JSON among the assistant's messages (0.11x to 0.13x)."""
+    mail = json.dumps(MAIL | {"trigger_turn": False})
+    rows = [
+        row("inter_agent_communication", MAIL | {"trigger_turn": True}),
+        said("assistant", mail),
+        row("inter_agent_communication", MAIL | {"content": "", "encrypted_content": "AAAA"}),
+    ]
+    session = parsed(meta(), said("user", "Wait."), *rows, said("assistant", "It is free."))
+    assert context(session) == ["user: Wait.", "custom: Berth 4 is free.", f"custom: {mail}", "assistant: It is free."]
+    notes = [entry.wire() for entry in session.entries if entry.type == "custom_message"]
+    assert [note["customType"] for note in notes] == ["codex.agent_message", "codex.agent_message"]
+    assert [note["details"] for note in notes] == [{"author": "/root/mate", "recipient": "/root"}] * 2
+    assert codes(session) == ["content_left_out"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"trigger_turn": true',
+        '{"trigger_turn": true}',
+        '{"author": "/root", "recipient": 1, "trigger_turn": true}',
+        '{"author": "/root", "recipient": "/root/mate", "content": "x"}',
+        'Use "trigger_turn": true here.',
+    ],
+)
+def test_a_reply_that_is_no_mail_stays_the_models(text: str) -> None:
+    assert context(parsed(meta(), said("assistant", text))) == [f"assistant: {text}"]
+
+
+def test_a_note_of_what_a_script_said_is_no_second_reply() -> None:
+    note = said("assistant", "Moored.") | {"metadata": {"delivered_assistant_message": "v1:complete"}}
+    other = said("assistant", "And fed.") | {"metadata": {"client_authored": True}}
+    session = parsed(meta(), said("assistant", "Moored."), note, other)
+    assert context(session) == ["assistant: Moored.\nAnd fed."]
 
 
 def test_reasoning_that_cannot_be_read_is_counted_and_opens_the_reply_all_the_same() -> None:
@@ -411,6 +456,55 @@ def test_files_of_before_september_2025_hold_bare_items() -> None:
     assert {b.timestamp for b in bodies(session)} == {"2025-08-01T10:00:00.000Z"}
 
 
+@pytest.mark.parametrize(
+    ("rows", "folder"),
+    [
+        ([said("user", "<environment_context>\n  <cwd>/old/dock</cwd>\n</environment_context>")], "/old/dock"),
+        (
+            [said("user", "<environment_context>\nCurrent working directory: C:\\dock\nApproval policy: never")],
+            "C:\\dock",
+        ),
+        ([said("user", "Load it.", "<environment_context><shell>zsh</shell>")], ""),
+        ([row("turn_context", {"cwd": "/turn"}), said("user", "<environment_context><cwd>/late</cwd>")], "/turn"),
+        ([row("turn_context", {"cwd": 1}), row("response_item", 1), item("reasoning")], ""),
+        (
+            [
+                said("user", "<cwd>/quoted</cwd>"),
+                item("message", content=[{"type": "input_image", "image_url": "data:,"}]),
+            ],
+            "",
+        ),
+    ],
+    ids=["tag", "older line", "not told", "first turn", "nothing to read", "no environment"],
+)
+def test_a_head_without_a_folder_leaves_it_to_what_the_model_was_told(rows: list[Row], folder: str) -> None:
+    head: Row = {"id": "old-1", "timestamp": "2025-08-01T10:00:00.000Z", "instructions": None}
+    assert parsed(head, *rows).header.cwd == folder
+    assert parsed(meta(), *rows).header.cwd == "/dock"
+
+
+@pytest.mark.parametrize(
+    ("base", "said_of_it"),
+    [
+        ({"thread_id": "t1", "end_ordinal_exclusive": 412}, "older rows that are in another file, of thread t1: 412"),
+        ({"thread_id": 1, "end_ordinal_exclusive": True}, "older rows that are in another file, of another thread: 1"),
+        (None, None),
+    ],
+)
+def test_history_that_is_in_another_file_is_warned_of(base: Any, said_of_it: str | None) -> None:
+    session = parsed(meta(history_base=base), said("user", "Go on."))
+    wanted = [] if said_of_it is None else [f"{said_of_it} left out, first on line 1"]
+    assert [w.message for w in session.warnings if w.code == "inherited_history"] == wanted
+    assert context(session) == ["user: Go on."]
+
+
+def test_base_instructions_may_be_a_plain_text() -> None:
+    for given_as in ("Mind the tide.", {"text": "Mind the tide."}):
+        assert [b.message.text() for b in bodies(parsed(meta(base_instructions=given_as))) if b.message] == [
+            "Mind the tide."
+        ]
+
+
 def test_a_file_without_a_head_gets_an_id_of_its_own() -> None:
     one, two = parsed(said("user", "One.")), parsed(said("user", "Two."))
     assert one.header.id.startswith("codex-") and one.header.id != two.header.id
@@ -428,6 +522,7 @@ def test_rows_and_items_of_unknown_types_are_counted_and_do_no_harm() -> None:
         row("response_item", "text"),
         item("teleport_call", call_id="c1"),
         item("ghost_snapshot", ghost_commit={}),
+        row("realtime_item", {"id": "r1"}),
         row("response_item", {"type": {}}),
         said("user", "Still here."),
     )

@@ -99,11 +99,15 @@ FIRST = info(counts(50, 10, 5), counts(50, 10, 5))
         (info(counts(40, 0, 60), counts(30, 0, 3)), counts(30, 0, 3), None),
         (info(counts(40, 0, 2), None), None, counts(40, 0, 2)),
         (info(None, counts(60, 40, 7)), counts(60, 40, 7), None),
+        (info(counts(90, 20, 9), counts(60, 10, 7)), counts(60, 10, 7), None),
+        (info(counts(110, 90, 12), counts(60, 40, 7)), counts(60, 40, 7), None),
+        (info(counts(130, 20, 12), counts(60, 40, 7)), counts(60, 40, 7), counts(20)),
         ({"prompt": 60, "completion": 7}, counts(60, 0, 7), None),
     ],
     ids=[
         "goes on", "grew by more", "no request told", "an estimate", "started again", "started again with more",
-        "fell", "fell without a request", "no total", "older names",
+        "fell", "fell without a request", "no total", "grew by less", "more of it cached",
+        "less of it cached", "older names",
     ],
 )  # fmt: skip
 def test_what_an_event_adds(second: Any, last: Row | None, rest: Row | None) -> None:
@@ -208,7 +212,101 @@ def test_the_turns_of_a_file_vote_on_the_order_and_copied_ones_do_not() -> None:
         assert reports_come_first(numbered, copied) is wanted
 
 
+# Records of responses.
+
+
+def record(used: dict[str, int], response: Any = None, **more: Any) -> Row:
+    return row("token_usage_record", {"response_id": response, "usage": used, "thread_token_usage": used, **more})
+
+
+USED = counts(900, 400, 100)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [record(USED, "r1"), report(USED, USED), report(USED, USED)],
+        [record(USED, "r1"), record(USED, "r1"), report(USED, USED)],
+        [report(USED, USED), record(USED, "r1")],
+        [report(None, USED), record(USED, 7)],
+        [record(USED)],
+        [record(counts(900, 400, 100, reasoning_output_tokens=9), "r1"), report(counts(5_900, 0, 700), USED)],
+    ],
+    ids=["record first", "twice", "event first", "no sum", "no event", "sums that go on from elsewhere"],
+)
+def test_a_record_and_the_event_that_repeats_it_are_one_request(rows: list[Row]) -> None:
+    session = parsed(meta(), said("user", "Load it."), said("assistant", "Loaded."), *rows)
+    assert ledger(session) == [900, 400, 100, 1000]
+    assert context_size(session, replies(session)[0][0]) == 1000
+
+
+def test_a_request_counts_even_where_the_sums_started_from_older_ones_again() -> None:
+    rows = []
+    for n, total in enumerate([counts(900, 0, 100), counts(1800, 0, 200), counts(1800, 0, 200)]):
+        used = counts(900, 0, 100)
+        rows += [said("user", f"{n}"), said("assistant", "Done."), record(used, f"r{n}"), report(total, used)]
+    assert ledger(parsed(meta(), *rows)) == [2700, 0, 300, 3000]
+
+
+@pytest.mark.parametrize("used", [None, {}, counts(0), {"input_tokens": "many"}])
+def test_a_record_without_counts_adds_nothing(used: Any) -> None:
+    session = parsed(meta(), said("assistant", "Done."), record(used, "r1"), record(used, ["r1"]))
+    assert ledger(session) == [0, 0, 0, 0] and [e.type for e in session.entries] == ["message"]
+
+
+def compaction_by(response: Any, **more: Any) -> Row:
+    return row("compacted", {"message": "", "replacement_history": [], "compaction_response_id": response, **more})
+
+
+def test_the_record_of_a_compaction_is_the_compactions_even_after_a_reply_without_usage() -> None:
+    talk = [said("user", "One."), said("assistant", "Done."), record(USED, "r1"), report(USED, USED)]
+    stopped = [said("user", "Two."), item("reasoning", summary=[]), event("turn_aborted")]
+    session = parsed(
+        meta(),
+        *talk,
+        *stopped,
+        record(counts(1000, 900, 50), "c1"),
+        compaction_by("c1"),
+        report(USED, counts(0, total=70)),
+    )
+    (compaction,) = (e.body for e in session.entries if e.type == "compaction")
+    assert compaction.usage is not None and compaction.usage.total_tokens == 1050
+    assert compaction.tokens_before == 1000
+    assert [m.usage.total_tokens for _, m in replies(session) if m.usage] == [1000, 0]
+    assert ledger(session) == [1900, 1300, 150, 2050]
+
+
+@pytest.mark.parametrize("response", [None, "c2", ["c1"]])
+def test_a_compaction_that_names_no_known_response_takes_the_request_right_before_it(response: Any) -> None:
+    session = parsed(meta(), said("user", "One."), record(USED, "c1"), compaction_by(response))
+    assert [e.type for e in session.entries] == ["message", "compaction"]
+    assert ledger(session) == [900, 400, 100, 1000]
+
+
+def test_the_records_of_a_copy_are_not_the_forks() -> None:
+    copied = [said("assistant", "Done."), record(USED, "r1"), record(counts(1000, 0, 50), "c1"), compaction_by("c1")]
+    rows = numbered([row("session_meta", {"id": OWN, "subagent_history_start_ordinal": 5}), *copied])
+    own = numbered([said("assistant", "Mine."), record(counts(40, 0, 5), "r2")], start=5)
+    session = parsed(*rows, *own)
+    assert ledger(session) == [40, 0, 5, 45]
+
+
 # Forks.
+
+
+def numbered(rows: Sequence[Row], start: int = 0) -> list[Row]:
+    return [{**value, "ordinal": n} for n, value in enumerate(rows, start)]
+
+
+@pytest.mark.parametrize(
+    ("start", "copied"), [(3, 3), ("3", 3), (1, 1), (0, 1), (9, 4), (None, 0), ("x", 0), ("9" * 99, 0), ([], 0)]
+)
+def test_where_rows_are_numbered_the_head_tells_how_much_is_a_copy(start: Any, copied: int) -> None:
+    head = row("session_meta", {"id": OWN, "subagent_history_start_ordinal": start})
+    rows = numbered([head, *(said("user", "x") for _ in range(3))])
+    assert copied_rows([JsonRow(n, value) for n, value in enumerate(rows, 1)]) == copied
+    alone = [JsonRow(1, head), *(JsonRow(n, said("user", "x")) for n in (2, 3))]
+    assert copied_rows(alone) == copied_rows(alone[:1]) == 0
 
 
 def thread_id(time: int, end: int = 1) -> str:
@@ -239,6 +337,7 @@ COPY = [PARENT_META, said("user", "One."), said("assistant", "Done."), report(co
         ([row("session_meta", {"id": OWN})], 0),
         ([row("session_meta", {"id": OWN}), *COPY, said("user", "Two.", at=9)], 5),
         (fork_rows(*COPY, said("user", "Two.", at=9), said("assistant", "Done.", at=30)), 5),
+        (fork_rows(*COPY[1:], history_base={"thread_id": PARENT}), 0),
         (fork_rows(*COPY), 5),
         (fork_rows(*COPY, {"type": "response_item"}, {**said("user", "x"), "timestamp": "?"}), 7),
         (fork_rows(*COPY, row("turn_context", {"turn_id": thread_id(1_000_001)}), said("assistant", "x")), 5),
@@ -258,6 +357,7 @@ COPY = [PARENT_META, said("user", "One."), said("assistant", "Done."), report(co
         "a meta alone",
         "a parent's meta is enough",
         "a pause",
+        "a parent in its own file",
         "nothing but the copy",
         "rows without a time",
         "a turn of its own",

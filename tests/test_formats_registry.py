@@ -34,6 +34,7 @@ OTHER = {"no": "format"}
         ([FLAT, PI_ENTRY], "pi"),
         ([{"type": "message", "message": {"role": "user"}}], "pi"),
         ([OTHER], "pi"),
+        ([{"type": ["session"], "payload": {}}, {"type": {}, "instructions": 1, "id": 2}, CODEX], "codex"),
         ([], "pi"),
     ],
 )

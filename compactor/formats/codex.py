@@ -13,18 +13,30 @@ from typing import Any
 
 from compactor.entries import Session, SessionWarning
 from compactor.errors import SessionError
-from compactor.formats.codex_calls import CALLS, OUTPUTS
+from compactor.formats.codex_calls import CALLS, OUTPUTS, called_ids
 from compactor.formats.codex_chain import Chain
-from compactor.formats.codex_compaction import compacted, kept_user_texts
+from compactor.formats.codex_compaction import compacted, compaction_responses, kept_user_texts
 from compactor.formats.codex_content import type_of
 from compactor.formats.codex_conversation import Conversation
 from compactor.formats.codex_fork import copied_rows
+from compactor.formats.codex_head import inherited, session_header, session_meta
 from compactor.formats.codex_order import is_reply_item, reports_come_first
 from compactor.formats.codex_usage import Counts, Report, Reports
 from compactor.formats.imported import Imported, LeftOut, imported_session
 from compactor.formats.json_rows import JsonRow, json_rows
-from compactor.formats.pi import made_id
 from compactor.js_text import MAX_SAFE_INTEGER
+
+SIDE_ROWS = frozenset(
+    {
+        "world_state",
+        "inter_agent_communication_metadata",
+        "realtime_item",
+        "retained_context",
+        "rollout_reference",
+        "security_risk_score",
+    }
+)
+"""Rows that hold nothing that the model saw, or that an item repeats."""
 
 ROW_TYPES = frozenset(
     {
@@ -33,14 +45,14 @@ ROW_TYPES = frozenset(
         "response_item",
         "event_msg",
         "compacted",
-        "world_state",
-        "inter_agent_communication_metadata",
+        "inter_agent_communication",
+        "token_usage_record",
+        *SIDE_ROWS,
     }
 )
 BARE_ITEMS = frozenset({"message", "reasoning", *CALLS, *OUTPUTS})
 """Items as rows of their own, in older files."""
 
-SIDE_ROWS = frozenset({"world_state", "inter_agent_communication_metadata"})
 TURN_EVENTS = frozenset({"task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted"})
 REPLACED = {"importedFrom": "replacement_history"}
 """Marks the entries that a compaction put in the place of the history."""
@@ -63,11 +75,12 @@ def parse_codex(data: bytes, *, path: str) -> Session:
             f'{path}: expected a Codex rollout (rows like {{"type":"response_item","payload":…}}), found no such row; '
             "give the path of a session file"
         )
-    meta = next((m for row in rows if (m := _meta(row.value)) is not None), {})
-    header = _header(meta, rows)
+    line, meta = next(((row.line, m) for row in rows if (m := session_meta(row.value)) is not None), (1, {}))
+    header = session_header(meta, rows)
     walk = _Walk(rows=rows, header=header, copied=copied_rows(rows))
+    inherited(meta, walk.left_out, line)
     walk.run(meta)
-    warnings: list[SessionWarning] = [*found.warnings, *walk.talk.left_out.warnings()]
+    warnings: list[SessionWarning] = [*found.warnings, *walk.left_out.warnings()]
     made = Imported(
         format="codex",
         header=header,
@@ -81,35 +94,13 @@ def parse_codex(data: bytes, *, path: str) -> Session:
 
 def _is_known(row: dict[str, Any]) -> bool:
     kind = type_of(row)
-    return (kind in ROW_TYPES and "payload" in row) or kind in BARE_ITEMS or _meta(row) is not None
+    return (kind in ROW_TYPES and "payload" in row) or kind in BARE_ITEMS or session_meta(row) is not None
 
 
-def _meta(row: dict[str, Any]) -> dict[str, Any] | None:
-    """What a row says of the session, None for other rows."""
-    if row.get("type") == "session_meta":
-        payload = row.get("payload")
-        return payload if isinstance(payload, dict) else None
-    is_bare = "type" not in row and "payload" not in row and isinstance(row.get("id"), str)
-    return row if is_bare and ("instructions" in row or "timestamp" in row) else None
-
-
-def _header(meta: dict[str, Any], rows: list[JsonRow]) -> dict[str, Any]:
-    """The fields of Pi's header; what it has no field for goes into `importedFrom`."""
-    texts = {key: value for key, value in meta.items() if isinstance(value, str)}
-    session_id = texts.get("id") or texts.get("session_id") or f"codex-{made_id(repr(rows[0].value), 1, set())}"
-    times = (texts.get("timestamp"), *(row.value.get("timestamp") for row in rows[:1]))
-    source = {
-        "format": "codex",
-        "version": texts.get("cli_version"),
-        "forkedFrom": texts.get("forked_from_id"),
-        "source": meta.get("source"),
-    }
-    return {
-        "id": session_id,
-        "timestamp": next((time for time in times if isinstance(time, str)), ""),
-        "cwd": texts.get("cwd", ""),
-        "importedFrom": {key: value for key, value in source.items() if value is not None},
-    }
+def _is_delivery(row: dict[str, Any]) -> bool:
+    """True for an item that notes what a script of the model's said to the user: the model sees it in the script."""
+    metadata = row.get("metadata")
+    return isinstance(metadata, dict) and isinstance(metadata.get("delivered_assistant_message"), str)
 
 
 @dataclass(slots=True)
@@ -121,6 +112,7 @@ class _Walk:
     copied: int
     """Rows before this one were copied from the thread that this one was forked from."""
     reports: Reports = field(default_factory=Reports)
+    left_out: LeftOut = field(default_factory=LeftOut)
     window: int | None = None
     chain: Chain = field(init=False)
     talk: Conversation = field(init=False)
@@ -130,19 +122,25 @@ class _Walk:
     """True if usage stands before the reply that it is of."""
     compaction: dict[str, Any] | None = None
     """The newest compaction, until the model replies."""
+    compacted_by: frozenset[str] = frozenset()
+    """Ids of the responses that wrote a compaction."""
+    compacting: dict[str, Counts] = field(default_factory=dict)
+    """Requests of compactions that are still to come, by the id of their response."""
     loose: dict[str, Any] | None = None
     """The newest usage entry whose request is not known: if a compaction follows at once, it was that one's."""
 
     def run(self, meta: dict[str, Any]) -> None:
         """Makes all entries."""
         self.chain = Chain(self.header["id"])
-        self.talk = Conversation(self.chain, LeftOut(), called=_called(self.rows))
+        items = [row.value.get("payload", row.value) for row in self.rows]
+        self.talk = Conversation(self.chain, self.left_out, called=called_ids(items))
+        self.compacted_by = compaction_responses(items)
         self.talk.results_between = self.reports_first = reports_come_first(self.rows, self.copied)
         self.chain.set_time(self.header["timestamp"])
         provider = meta.get("model_provider")
         self.talk.provider = provider if isinstance(provider, str) and provider else self.talk.provider
         base = meta.get("base_instructions")
-        text = base.get("text") if isinstance(base, dict) else None
+        text = base.get("text") if isinstance(base, dict) else base
         if isinstance(text, str) and text:
             self.system = self.chain.add_message(self.rows[0].line, {"role": "system", "content": text})
         for number, row in enumerate(self.rows):
@@ -156,20 +154,24 @@ class _Walk:
 
     def _row(self, row: dict[str, Any], line: int) -> None:
         kind, payload = type_of(row), row.get("payload")
-        if _meta(row) is not None or (kind in SIDE_ROWS and "payload" in row):
+        if session_meta(row) is not None or (kind in SIDE_ROWS and "payload" in row) or _is_delivery(row):
             return
         if kind in BARE_ITEMS and "payload" not in row:
             self._item(row, line)
         elif kind not in ROW_TYPES:
-            self.talk.left_out.add("unknown_row", f"rows of the unknown type {kind!r}", line)
+            self.left_out.add("unknown_row", f"rows of the unknown type {kind!r}", line)
         elif not isinstance(payload, dict):
-            self.talk.left_out.add("unreadable_row", f"{kind} rows without an object as payload", line)
+            self.left_out.add("unreadable_row", f"{kind} rows without an object as payload", line)
         elif kind == "response_item":
             self._item(payload, line)
         elif kind == "event_msg":
             self._event(payload, line)
         elif kind == "compacted":
             self._compacted(payload, line)
+        elif kind == "token_usage_record":
+            self._record(payload, line)
+        elif kind == "inter_agent_communication":
+            self.talk.add_mail(payload, line)
         else:
             self._turn_context(payload, line)
 
@@ -252,12 +254,29 @@ class _Walk:
         fields = {"kind": "unattributed", "provider": self.talk.provider, "model": self.talk.model}
         return self.chain.add("usage", line, fields | {"usage": counts.usage()})
 
+    def _record(self, record: dict[str, Any], line: int) -> None:
+        """Takes the usage of one response, which may be that of a compaction whose row follows."""
+        report = self.reports.take_record(record)
+        response = record.get("response_id")
+        if report.request is not None and isinstance(response, str) and response in self.compacted_by:
+            self.compacting[response] = report.request
+            return
+        if report.request is not None:
+            self.reports.context_tokens = report.request.total
+        self._usage(report, line)
+
+    def _own_request(self, payload: dict[str, Any]) -> dict[str, Any] | None:
+        """The usage of the request that wrote a compaction, None if it was not reported."""
+        response = payload.get("compaction_response_id")
+        request = self.compacting.pop(response, None) if isinstance(response, str) else None
+        if request is not None:
+            return None if self.is_copy else request.usage()
+        return self.chain.take_back()["usage"] if self._follows_loose() else None
+
     def _compacted(self, payload: dict[str, Any], line: int) -> None:
         """Adds a compaction and what it put in the place of the history."""
         self.talk.close_reply()
-        request: Any = None
-        if self._follows_loose():
-            request = self.chain.take_back()["usage"]
+        request = self._own_request(payload)
         parts = compacted(payload)
         kept = kept_user_texts(self.chain.context) if parts.items is None else []
         fields: dict[str, Any] = {"summary": parts.summary, "tokensBefore": self.reports.context_tokens}
@@ -274,10 +293,3 @@ class _Walk:
         self.chain.marks = {}
         self.talk.unreported = self.loose = None
         self.compaction = entry
-
-
-def _called(rows: list[JsonRow]) -> frozenset[str]:
-    """The ids of all calls in the file."""
-    items = (row.value.get("payload", row.value) for row in rows)
-    ids = (item.get("call_id") for item in items if isinstance(item, dict) and type_of(item) in CALLS)
-    return frozenset(call_id for call_id in ids if isinstance(call_id, str))

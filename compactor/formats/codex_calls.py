@@ -6,7 +6,7 @@ texts that its tools answer with.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,12 @@ def _texts(arguments: dict[str, Any]) -> Iterator[str]:
         for text in value if isinstance(value, list) else (value,):
             if isinstance(text, str):
                 yield text
+
+
+def called_ids(items: Sequence[Any]) -> frozenset[str]:
+    """The ids of all calls among the payloads of a file."""
+    ids = (item.get("call_id") for item in items if isinstance(item, dict) and type_of(item) in CALLS)
+    return frozenset(call_id for call_id in ids if isinstance(call_id, str))
 
 
 def tool_call(item: dict[str, Any], line: int) -> ToolCall:

@@ -52,6 +52,12 @@ def compacted(payload: dict[str, Any]) -> Compacted:
     return Compacted(summary=summary, items=items)
 
 
+def compaction_responses(payloads: Sequence[Any]) -> frozenset[str]:
+    """The ids of the responses that wrote a compaction, by the payloads of a file."""
+    ids = (payload.get("compaction_response_id") for payload in payloads if isinstance(payload, dict))
+    return frozenset(response for response in ids if isinstance(response, str))
+
+
 def _user_text(item: dict[str, Any]) -> str:
     """The text of a user's message, empty for any other item."""
     if item.get("type") != "message" or item.get("role") != "user":

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from compactor.js_text import parse_json
+
 TEXTS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal"})
 
 TAGS = frozenset(
@@ -29,9 +31,21 @@ TAGS = frozenset(
         "permissions",
         "collaboration_mode",
         "recommended_plugins",
+        "goal_context",
+        "codex_internal_context",
+        "extension_context",
+        "external_context",
+        "application_context",
     }
 )
 """The tags that texts of Codex's own begin with."""
+
+WARNINGS = (
+    "Warning: The maximum number of unified exec processes you can keep open is ",
+    "Warning: apply_patch was requested via ",
+    "Warning: Your account was flagged for potentially high-risk cyber activity",
+)
+"""How the warnings begin that older versions put among the user's messages."""
 
 DEFAULT_IMAGE = "image/png"
 
@@ -45,8 +59,27 @@ def injected_kind(text: str) -> str | None:
     tag = _OPENING_TAG.match(text)
     if tag is not None:
         name = tag.group(1).lower()
-        return name if name in TAGS else None
+        return name if name in TAGS or name.startswith("external_") else None
+    if text.lstrip().startswith(WARNINGS):
+        return "warning"
     return "agents_md" if _AGENTS_MD.match(text) else None
+
+
+def mail_in(message: dict[str, Any]) -> dict[str, Any] | None:
+    """The mail of another agent that a message holds, with the message's content; None if it holds something else.
+
+    Codex 0.11x to 0.13x put mail among the assistant's messages, as JSON (protocol.rs InterAgentCommunication).
+    """
+    blocks = content_blocks(message.get("content")).blocks
+    text = blocks[0].get("text", "") if len(blocks) == 1 else ""
+    if not text.startswith("{") or '"trigger_turn":' not in text:
+        return None
+    try:
+        mail = parse_json(text)
+    except ValueError:
+        return None
+    is_mail = isinstance(mail, dict) and all(isinstance(mail.get(key), str) for key in ("author", "recipient"))
+    return {**mail, "content": message["content"]} if is_mail else None
 
 
 def type_of(value: dict[str, Any]) -> str:

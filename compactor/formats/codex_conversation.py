@@ -10,14 +10,14 @@ from typing import Any
 
 from compactor.formats.codex_calls import CALLS, OUTPUTS, ToolCall, tool_call, tool_output
 from compactor.formats.codex_chain import Chain
-from compactor.formats.codex_content import Content, content_blocks, injected_kind, type_of
+from compactor.formats.codex_content import Content, content_blocks, injected_kind, mail_in, type_of
 from compactor.formats.codex_usage import Counts
 from compactor.formats.imported import LeftOut
 
 COMPACTION_ITEMS = frozenset({"compaction", "compaction_summary", "context_compaction"})
 """Summaries that only the provider can read."""
 
-WITHOUT_TEXT = frozenset({"ghost_snapshot", "compaction_trigger", "other"})
+WITHOUT_TEXT = frozenset({"ghost_snapshot", "compaction_trigger", "additional_tools", "other"})
 """Items that hold nothing of the conversation."""
 
 API = "openai-responses"
@@ -48,7 +48,11 @@ class Conversation:
     def add_item(self, item: dict[str, Any], line: int) -> None:
         """Adds one response item."""
         kind = type_of(item)
-        if kind == "message" and item.get("role") == "assistant":
+        if kind == "agent_message":
+            self.add_mail(item, line)
+        elif kind == "message" and (mail := mail_in(item)) is not None:
+            self.add_mail(mail, line)
+        elif kind == "message" and item.get("role") == "assistant":
             self._add_blocks(content_blocks(item.get("content")), line)
         elif kind == "message":
             self._add_told(item, line)
@@ -58,9 +62,6 @@ class Conversation:
             self._add_call(tool_call(item, line), line)
         elif kind in OUTPUTS:
             self._add_output(item, line)
-        elif kind == "agent_message":
-            content = content_blocks(item.get("content"))
-            self._add_note("agent_message", content, line, {k: item.get(k) for k in ("author", "recipient")})
         elif kind in COMPACTION_ITEMS:
             self.left_out.add("encrypted_summary", "summaries that only the provider can read", line)
         elif kind in WITHOUT_TEXT:
@@ -86,6 +87,12 @@ class Conversation:
     def add_user_text(self, text: str, line: int) -> None:
         """Adds a message of the user."""
         self.chain.add_message(line, {"role": "user", "content": [{"type": "text", "text": text}]})
+
+    def add_mail(self, mail: dict[str, Any], line: int) -> None:
+        """Adds what another agent of the thread wrote to this one."""
+        hidden = {"type": "encrypted_content"} if mail.get("encrypted_content") else None
+        content = content_blocks(mail.get("content") or hidden)
+        self._add_note("agent_message", content, line, {key: mail.get(key) for key in ("author", "recipient")})
 
     def _blocks(self, line: int) -> list[dict[str, Any]]:
         """The content of the open reply, which is opened if there is none."""

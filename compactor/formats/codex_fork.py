@@ -10,7 +10,8 @@ signs of the fork's own work have been seen, as far as the file shows them:
 - A turn that started after the thread was made. Ids of threads and turns are UUIDs of version 7, which begin with the
   time (RFC 9562, section 5.7), and the copied turns keep theirs.
 
-A file that shows neither holds nothing but the copy.
+A file that shows neither holds nothing but the copy. Where rows are numbered (newer files), no such signs are needed:
+the file's `session_meta` tells the number of the first row that is not copied.
 """
 
 import re
@@ -24,6 +25,9 @@ PAUSE_MS = 1000
 """Rows that are further apart were not written in one go."""
 
 _UUID_7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_NUMBER = re.compile(r"[0-9]{1,15}")
+"""Some builds write the number as a text."""
+
 _TURN_STARTS = ("task_started", "turn_started")
 
 
@@ -33,11 +37,26 @@ def copied_rows(rows: Sequence[JsonRow]) -> int:
     if own is None:
         return 0
     meta = _payload(rows[own])
+    if isinstance(meta.get("history_base"), dict):  # the parent's history stays in its own file
+        return 0
+    numbered = _before_ordinal(rows, own + 1, meta.get("subagent_history_start_ordinal"))
+    if numbered is not None:
+        return numbered
     if not meta.get("forked_from_id") and not _parent_follows(rows, own, meta.get("id")):
         return 0
     start = _first_since(rows, own + 1, milliseconds(meta.get("timestamp")))
     ends = [end for end in (_pause(rows, start), _own_turn(rows, start, meta.get("id"))) if end is not None]
     return max(ends, default=len(rows))
+
+
+def _before_ordinal(rows: Sequence[JsonRow], start: int, ordinal: Any) -> int | None:
+    """The number of rows before the one of this number; None if the rows from `start` on have no numbers."""
+    is_text = isinstance(ordinal, str) and _NUMBER.fullmatch(ordinal)
+    first = int(ordinal) if is_text else ordinal
+    if not isinstance(first, int) or start >= len(rows) or not isinstance(rows[start].value.get("ordinal"), int):
+        return None
+    numbers = ((n, rows[n].value.get("ordinal")) for n in range(start, len(rows)))
+    return next((n for n, number in numbers if isinstance(number, int) and number >= first), len(rows))
 
 
 def _payload(row: JsonRow) -> dict[str, Any]:

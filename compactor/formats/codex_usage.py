@@ -3,12 +3,16 @@
 An event holds the cumulative counts of the thread and those of its last request. It is written again without a new
 request (at the start of a turn, after a compaction), after a fork it goes on from the counts of the parent, and after
 a reset it starts again. What a request added is therefore the growth of the cumulative counts; where the last request
-accounts for another amount, the rest is given beside it, so that all that is given adds up to the last cumulative
-counts. Cached input, and input that was written to the cache, are parts of the input; reasoning is a part of the
-output (Codex protocol.rs TokenUsage).
+accounts for less, the rest is given beside it, so that all that is given adds up to the last cumulative counts. Counts
+that grew by less than the request went on from older ones: the request counts. In newer files (0.15x) a
+`token_usage_record` row tells the usage of every response, those of compactions among them, which events leave out; an
+event that repeats a record adds nothing, whatever its counts go on from.
+
+Cached input, and input that was written to the cache, are parts of the input; reasoning is a part of the output (Codex
+protocol.rs TokenUsage).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from compactor.js_text import MAX_SAFE_INTEGER
@@ -42,9 +46,22 @@ class Counts:
             self.total - other.total,
         )
 
+    def beyond(self, request: "Counts") -> "Counts":
+        """What these counts hold beyond a request; nothing if they hold less than it."""
+        if self.falls_below(request):
+            return Counts()
+        rest = self - request
+        cached = min(max(rest.cached, 0), rest.input)
+        written = min(max(rest.written, 0), rest.input - cached)
+        return Counts(rest.input, cached, written, rest.output, max(rest.reasoning, 0), rest.total)
+
     def falls_below(self, other: "Counts") -> bool:
         """True if any of the counts is smaller, as those of one thread never become."""
         return self.input < other.input or self.output < other.output or self.total < other.total
+
+    def repeats(self, other: "Counts | None") -> bool:
+        """True if these are the other's counts, told in less or more detail."""
+        return other is not None and (self.input, self.output, self.total) == (other.input, other.output, other.total)
 
     def usage(self) -> dict[str, Any]:
         """The counts as Pi's usage: input without the cached parts, no cost."""
@@ -110,6 +127,26 @@ class Reports:
     """Size of the context by the newest event, an estimate right after a compaction; 0 before the first."""
     has_requests: bool = False
     """True once an event told a single request apart."""
+    _recorded: Counts | None = None
+    """The request of the newest record, until an event repeats it."""
+    _announced: Counts | None = None
+    """The request of the newest event, until a record repeats it."""
+    _responses: set[str] = field(default_factory=set)
+    """Ids of the responses that were recorded."""
+
+    def take_record(self, record: dict[str, Any]) -> Report:
+        """What a `token_usage_record` adds; empty if its response was recorded or reported before."""
+        used = counts_of(record.get("usage"))
+        response = record.get("response_id")
+        if used is None or used.is_empty or (isinstance(response, str) and response in self._responses):
+            return Report()
+        if isinstance(response, str):
+            self._responses.add(response)
+        announced, self._announced = self._announced, None
+        if used.repeats(announced):
+            return Report()
+        self._recorded, self.has_requests = used, True
+        return Report(request=used)
 
     def take(self, info: Any) -> Report:
         """What the `info` of an event adds; empty if it repeats what was known or holds nothing."""
@@ -124,13 +161,18 @@ class Reports:
             self.context_tokens = last.total or self.context_tokens
             estimate, last = (last.total, None) if last.is_empty else (0, last)
         self.has_requests = self.has_requests or last is not None
+        if last is not None and last.repeats(self._recorded):
+            self._recorded, self.cumulative = None, total or self.cumulative
+            return Report()
         if total is None:
+            self._announced = last
             return Report(request=last)
         if total == self.cumulative or total.is_empty:
             return Report(estimate=estimate)
         spent = self._growth(total, last)
         self.cumulative = total
-        rest = spent if last is None else spent - last
+        rest = spent.beyond(last or Counts())
+        self._announced = last
         return Report(request=last, rest=None if rest == Counts() else rest)
 
     def _growth(self, total: Counts, last: Counts | None) -> Counts:

@@ -93,7 +93,7 @@ def _format_of(line: bytes) -> tuple[str, bool]:
         return "pi", False
     if not isinstance(row, dict):
         return "pi", False
-    kind = row.get("type")
+    kind = row.get("type") if isinstance(row.get("type"), str) else ""
     if kind == "session":
         return "pi", True
     if "payload" in row and kind in CODEX_TYPES:
@@ -105,5 +105,5 @@ def _format_of(line: bytes) -> tuple[str, bool]:
     if "id" in row and "parentId" in row:
         return "pi", True
     is_item = kind in CODEX_ITEMS and "message" not in row  # which a row of Pi's version 1 has
-    is_flat = is_item or "record_type" in row or (kind is None and "instructions" in row and "id" in row)
+    is_flat = is_item or "record_type" in row or ("type" not in row and "instructions" in row and "id" in row)
     return ("codex", False) if is_flat else ("pi", False)
