@@ -19,6 +19,9 @@ from compactor.usage import ReportedUsage, all_tokens, is_usable, usable_usage
 Pricer = Callable[[Usage, str | None, str], Cost | None]
 """Usage, provider and model -> the list price; None where it is not known."""
 
+REPEATED = "replacement_history"
+"""What an imported entry says it was made of if it is not new: the context that a compaction of Codex left."""
+
 MAX_NAMED_FIELDS = 5
 """A warning names no more of the fields that can't be used."""
 
@@ -50,7 +53,8 @@ class _Row(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     timestamp: str | None = None
     message: _Message | None = None
     imported_from: Any = None
-    """On an entry that an importer made of what the file repeats, such as the context that a compaction left."""
+    """On an entry that an importer made of what the file repeats, or copied from the session that it was forked from:
+    no requests of the file's own."""
     kind: str | None = None
     provider: str | None = None
     model: str | None = None
@@ -71,7 +75,7 @@ class Charge:
     """`assistant`, `usage:<kind>`, `tool`, `compaction` or `branch_summary`."""
     provider: str | None
     model: str | None
-    """None where the entry names no model, as tools, compactions and branch summaries do."""
+    """None where the entry names no model, as tools, branch summaries and Pi's own compactions do."""
     usage: Usage
     """Parts that can't be used count as 0 and are warned of."""
     cost: Number | None
@@ -127,7 +131,7 @@ def read_ledger(session: Session, *, since_ms: int | None = None) -> Ledger:
             if when is None or when < since_ms:
                 ledger.untimed += when is None
                 continue
-        if entry.type == "message":
+        if entry.type == "message" and not (is_imported and row.imported_from == REPEATED):
             _count_message(ledger, entry, row)
         elif entry.type == "compaction":
             ledger.compactions.append(entry)
@@ -151,7 +155,7 @@ def _is_converted(session: Session) -> bool:
 
 
 def _imported(charge: Charge, row: _Row) -> list[Charge]:
-    """The charge with what an importer could not know; none for what was repeated."""
+    """The charge with what an importer could not know; none for what was repeated or copied."""
     if all_tokens(charge.usage):
         return [charge if charge.cost else replace(charge, cost=None)]
     if row.imported_from is not None:
@@ -234,7 +238,7 @@ def _charge(entry: Entry, row: _Row, bad: list[str]) -> Charge | None:
     if total is not None and not is_usable(total):
         bad.append("usage.cost.total")
         total = None
-    spoken = message or (row if entry.type == "usage" else _Row())
+    spoken = message or (row if entry.type in ("usage", "compaction") else _Row())
     return Charge(
         index=entry.index,
         entry_id=entry.id,

@@ -25,6 +25,15 @@ SECTIONS: dict[SectionSet, tuple[str, ...]] = {
 NO_PRIOR_HISTORY = "No prior history."
 """Pi 1.6.0 compaction.js compact: stands for the history where only the start of a turn is summarized."""
 
+ENCRYPTED_SUMMARY = (
+    "Codex compacted the conversation here. It holds the summary in encrypted form, so its text is not known; "
+    "what Codex kept in plain text follows."
+)
+UNWRITTEN_SUMMARY = "Codex compacted the conversation here without a summary; what it kept follows."
+LOST_SUMMARY = "[The summary of the conversation so far is not in the transcript.]"
+PLACEHOLDERS = frozenset({ENCRYPTED_SUMMARY, UNWRITTEN_SUMMARY, LOST_SUMMARY})
+"""What importers write in the place of a summary that the file of Codex, or of Claude Code, does not hold."""
+
 SPLIT_TURN_LEAD = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 """Pi 1.6.0 compaction.js compact: between the history's summary and that of the turn prefix."""
 

@@ -7,11 +7,11 @@ from talk import assistant, edited, ids_of, ran, user
 
 from compactor.findings import digest, no_sections, part_summaries, with_previous
 from compactor.findings.carried import add_branch
-from compactor.findings.frames import ENGLISH
+from compactor.findings.frames import ALL_FRAMES, ENGLISH, Frames
 from compactor.findings.headings import in_markdown, section_of
 from compactor.findings.items import BLOCKED, CONTEXT, DECISIONS, DONE, GOAL, IN_PROGRESS, NEXT, Sections
 from compactor.messages import Message
-from compactor.summary import CONSTRAINTS, SPLIT_TURN_LEAD
+from compactor.summary import CONSTRAINTS, PLACEHOLDERS, SPLIT_TURN_LEAD
 
 PREVIOUS = """## Goal
 - Current request [#aa]: “Port the parser.”
@@ -123,6 +123,20 @@ def test_a_summary_of_another_make_is_read_by_near_headings() -> None:
     assert texts_of(sections, DECISIONS) == ["keep it"]
     assert texts_of(sections, NEXT) == ["WP9: tests: write them"]
     assert texts_of(sections, CONTEXT) == ["Branch: `main`", "Code: x = 1"]
+
+
+@pytest.mark.parametrize("summary", sorted(PLACEHOLDERS))
+@pytest.mark.parametrize("frames", ALL_FRAMES)
+def test_a_summary_that_is_not_in_the_file_is_named_as_such_and_not_quoted(summary: str, frames: Frames) -> None:
+    newer = digest([user("Go on.")], ["e0"], frames, room=8000)
+    for text in (f"{summary}\n", f"{summary}\n\n<read-files>\na.py\n</read-files>"):
+        assert texts_of(with_previous([text], newer, frames), CONTEXT) == [frames.not_readable]
+    split = with_previous([f"{summary}{SPLIT_TURN_LEAD}## Original Request\n- Add a flag."], newer, frames)
+    assert any("Add a flag." in text for text in texts_of(split, DONE))
+    (told,) = texts_of(with_previous([f"## Critical Context\n- {frames.not_readable}"], newer, frames), CONTEXT)
+    assert told == frames.not_readable
+    quoted = texts_of(with_previous([f"## Critical Context\n- {summary} Then more."], newer, frames), CONTEXT)
+    assert len(quoted) == 1 and quoted != [frames.not_readable]
 
 
 @pytest.mark.parametrize("summary", ["", "No prior history.", "no headings at all", "## Goal\n", "---\n---\n"])

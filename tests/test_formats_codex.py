@@ -40,10 +40,11 @@ from strategies import json_values, texts
 from compactor.branch import active_branch, find_leaf
 from compactor.errors import SessionError
 from compactor.formats.codex import parse_codex
-from compactor.formats.codex_compaction import ENCRYPTED, KEPT_USER_BYTES, SUMMARY_OPENING, UNWRITTEN
+from compactor.formats.codex_compaction import KEPT_USER_BYTES, SUMMARY_OPENING
 from compactor.formats.codex_content import injected_kind
 from compactor.projection import project
 from compactor.session_file import read_session
+from compactor.summary import ENCRYPTED_SUMMARY, UNWRITTEN_SUMMARY
 
 SHARED = Path(__file__).parents[2] / "shared"
 ROLLOUTS = sorted((SHARED / "corpus" / "codex").glob("*.jsonl")) + sorted(
@@ -299,7 +300,7 @@ def test_what_replaced_the_history_is_the_context_after_a_compaction() -> None:
     )
     assert context(session) == [
         "system: You load ships.",
-        f"compactionSummary: {ENCRYPTED}",
+        f"compactionSummary: {ENCRYPTED_SUMMARY}",
         "user: Load the crane.",
         "assistant: Done so far.",
         "custom: <environment_context>",
@@ -309,6 +310,7 @@ def test_what_replaced_the_history_is_the_context_after_a_compaction() -> None:
     wire = entry.wire()
     assert (wire["firstKeptEntryId"], wire["fromHook"], wire["tokensBefore"]) == (entry.id, True, 1000)
     assert wire["details"] == {"source": "codex", "tokensAfter": 300}
+    assert (wire["provider"], wire["model"]) == ("openai", "unknown")
     marked = [e.wire().get("importedFrom") for e in session.entries]
     assert marked == [None] * 4 + ["replacement_history"] * 3 + [None]
     assert codes(session) == ["encrypted_summary"]
@@ -328,9 +330,9 @@ def test_what_replaced_the_history_is_the_context_after_a_compaction() -> None:
             f"{SUMMARY_OPENING}.\nSo.",
             ["user: Go."],
         ),
-        ("", [said("user", "Go.")], UNWRITTEN, ["user: Go."]),
-        ("", [], UNWRITTEN, []),
-        ("", [item("context_compaction", encrypted_content="A")], ENCRYPTED, []),
+        ("", [said("user", "Go.")], UNWRITTEN_SUMMARY, ["user: Go."]),
+        ("", [], UNWRITTEN_SUMMARY, []),
+        ("", [item("context_compaction", encrypted_content="A")], ENCRYPTED_SUMMARY, []),
     ],
 )
 def test_a_summary_that_can_be_read_is_shown_once(
@@ -427,7 +429,7 @@ def test_what_codex_put_before_a_turn_goes_with_it() -> None:
 def test_a_rollback_goes_no_further_back_than_the_compaction() -> None:
     rolled = event("thread_rolled_back", num_turns=5)
     session = parsed(meta(), *turns("One"), replaced(said("user", "One")), *turns("Two"), rolled, said("user", "Three"))
-    assert context(session) == [f"compactionSummary: {UNWRITTEN}", "user: Three"]
+    assert context(session) == [f"compactionSummary: {UNWRITTEN_SUMMARY}", "user: Three"]
 
 
 def test_usage_after_a_rollback_is_not_that_of_the_reply_that_it_took_back() -> None:
@@ -701,7 +703,7 @@ def test_real_rollouts_keep_every_text_once_and_pair_every_result(path: Path) ->
     calls: set[str] = set()
     for entry in session.entries:
         body = entry.body
-        if "importedFrom" in entry.wire() or entry.role in ("system", "toolResult"):
+        if entry.wire().get("importedFrom") == "replacement_history" or entry.role in ("system", "toolResult"):
             continue
         if body.message is not None:
             kept.update(block.text for block in body.message.blocks if block.type == "text" and block.text is not None)

@@ -17,6 +17,7 @@ from codex_rollouts import (
     meta,
     output,
     parsed,
+    replaced,
     replies,
     report,
     row,
@@ -29,6 +30,7 @@ from compactor.formats.codex_fork import copied_rows
 from compactor.formats.codex_order import reports_come_first
 from compactor.formats.codex_usage import Counts, Report, Reports, counts_of
 from compactor.formats.json_rows import JsonRow
+from compactor.ledger import read_ledger
 
 
 def take(*infos: Any) -> list[Report]:
@@ -381,6 +383,28 @@ def test_a_fork_has_its_parents_conversation_and_not_its_usage() -> None:
     assert session.header.id == OWN
     assert json.loads(session.header_raw)["importedFrom"]["forkedFrom"] == PARENT
     assert context_size(session, session.entries[-1]) == 180
+
+
+def test_what_a_fork_copied_is_marked_and_its_requests_are_its_parents() -> None:
+    own = [said("user", "Two.", at=9), said("assistant", "Two done.", at=11), report(counts(160), counts(70), at=12)]
+    rows = [*COPY, replaced(said("user", "One.")), row("turn_context", {"model": "gantry"}), *own]
+    session = parsed(*fork_rows(*rows, replaced(said("user", "Two."), at=13)))
+    marks = [(entry.type, entry.wire().get("importedFrom")) for entry in session.entries]
+    assert marks == [
+        ("message", "parent"), ("message", "parent"), ("compaction", "parent"), ("message", "replacement_history"),
+        ("model_change", "parent"), ("message", None), ("message", None), ("compaction", None),
+        ("message", "replacement_history"),
+    ]  # fmt: skip
+    found = read_ledger(session)
+    assert [(c.kind, c.model, c.is_reported) for c in found.charges] == [("assistant", "gantry", True)]
+    assert (found.user_messages, found.assistant_messages, found.total_messages) == (2, 2, 4)
+
+
+def test_the_request_of_a_compaction_names_the_model_of_the_branch() -> None:
+    known = [row("session_meta", {"id": OWN, "model_provider": "dock"}), row("turn_context", {"model": "gantry"})]
+    session = parsed(*known, said("user", "One."), record(USED, "c1"), compaction_by("c1"))
+    (charge,) = read_ledger(session).charges
+    assert (charge.kind, charge.provider, charge.model) == ("compaction", "dock", "gantry")
 
 
 def test_the_first_usage_of_a_fork_is_not_that_of_a_copied_reply() -> None:

@@ -25,10 +25,13 @@ from strategies import json_values, sessions
 
 from compactor.entries import Session
 from compactor.errors import SessionError
+from compactor.formats.codex_rows import FOLDER_ROWS
 from compactor.formats.glance import Glance, glance
 from compactor.formats.glance_codex import CodexTally
 from compactor.formats.glance_rows import MAX_SALVAGED_BYTES, MAX_WORDS_CHARS, content_of, glance_with, moment
 from compactor.formats.registry import parse_session
+from compactor.ledger import read_ledger
+from compactor.usage import all_tokens
 
 
 def look(data: bytes | SessionBuilder | list[dict[str, Any]]) -> Glance:
@@ -396,11 +399,38 @@ def test_events_and_texts_that_codex_puts_in_are_no_messages() -> None:
         codex_said("developer", "You are a coding agent."),
         codex_said("user", "<environment_context>\n<cwd>/srv</cwd>"),
         codex_said("user", "# AGENTS.md instructions for /srv"),
+        codex_said("user", "  <Recommended_Plugins>x"),
+        codex_said("user", "Warning: apply_patch was requested via exec"),
         codex_row("event_msg", 1, type="user_message", message="Where is crane 3?"),
         codex_row("response_item", 1, type="message", role="user", content=None),
     ]
     found = look(rows)
     assert (found.messages, found.first_message) == (2, "Where is crane 3?")
+
+
+def test_mail_of_other_agents_and_notes_of_what_a_script_said_are_no_messages() -> None:
+    mail = json.dumps({"author": "/root/mate", "recipient": "/root", "content": "x", "trigger_turn": True})
+    note = codex_said("assistant", "At berth 14.") | {"metadata": {"delivered_assistant_message": "v1"}}
+    rows = [*codex_talk(), note, codex_said("assistant", mail), codex_said("user", mail)]
+    rows += [codex_row("response_item", 3, type="agent_message", content="x"), codex_said("assistant", "Seen.")]
+    rows += [codex_row("inter_agent_communication", 4, content="x"), codex_said("assistant", "And the tide.")]
+    found = look(rows)
+    assert (found.messages, found.first_message) == (4, "Where is crane 3?")
+    quoted = codex_said("assistant", 'Set "trigger_turn": true.') | {"metadata": {"client_authored": True}}
+    assert look([*codex_talk(), quoted]).messages == 3
+
+
+def test_a_message_of_an_image_alone_counts_and_has_no_words() -> None:
+    picture = [{"type": "input_image", "image_url": "data:image/png;base64,aGk="}]
+    rows = codex_talk()
+    rows.insert(1, codex_row("response_item", 1, type="message", role="user", content=picture))
+    assert (look(rows).messages, look(rows).first_message) == (3, "Where is crane 3?")
+
+
+def test_a_turn_that_starts_or_ends_ends_the_reply() -> None:
+    rows = [*codex_talk()[:3], codex_row("event_msg", 3, type="turn_aborted"), codex_said("assistant", "Again.")]
+    rows.append(codex_row("response_item", 3, type="ghost_snapshot"))
+    assert look([*rows, codex_said("assistant", "And more.")]).messages == 3
 
 
 def test_of_what_an_editor_sends_the_request_is_the_message() -> None:
@@ -415,6 +445,41 @@ def test_tokens_are_the_growth_of_the_cumulative_counts() -> None:
     rows.append(codex_row("event_msg", 5, type="token_count", info={}))
     found = look(rows)
     assert (found.total_tokens, found.context_tokens) == (350, 50)
+
+
+def codex_record(total: int, response: str, minute: int = 2) -> dict[str, Any]:
+    """The usage of one response, in newer files."""
+    used = {"input_tokens": total - 10, "output_tokens": 10, "total_tokens": total}
+    return codex_row("token_usage_record", minute, response_id=response, usage=used)
+
+
+def test_records_of_responses_count_once_with_the_events_that_repeat_them() -> None:
+    rows = [*codex_talk()[:3], codex_record(120, "r1"), codex_tokens(120, 120), codex_tokens(120, 120)]
+    assert (look(rows).total_tokens, look(rows).context_tokens) == (120, 120)
+    rows += [codex_record(130, "c1"), codex_row("compacted", 3, compaction_response_id="c1")]
+    estimate = codex_row("event_msg", 3, type="token_count", info={"last_token_usage": {"total_tokens": 70}})
+    for more in ([], [codex_tokens(120, 120)], [estimate]):
+        found = look([*rows, *more])
+        assert (found.total_tokens, found.context_tokens) == (250, None)
+    rows += [codex_said("assistant", "On."), codex_record(90, "r2")]
+    assert (look(rows).total_tokens, look(rows).context_tokens) == (340, 90)
+
+
+def test_a_request_after_a_compaction_and_before_a_reply_was_the_compactions() -> None:
+    rows = [*codex_talk(), codex_row("compacted", 3, message="Sum."), codex_tokens(250, 130)]
+    assert (look(rows).total_tokens, look(rows).context_tokens) == (250, None)
+
+
+@pytest.mark.parametrize(
+    ("turns", "context"), [(1, 120), (2, None), (9, None), (0, 200), (-1, 200), (True, 200), ("2", 200), (None, 200)]
+)
+def test_the_context_after_a_step_back_is_what_it_was_before_those_turns(turns: Any, context: int | None) -> None:
+    rows = [*codex_talk(), codex_said("user", "And crane 4?"), codex_said("assistant", "Gone."), codex_tokens(320, 200)]
+    rows.append(codex_row("event_msg", 5, type="thread_rolled_back", num_turns=turns))
+    found = look(rows)
+    assert (found.context_tokens, found.total_tokens) == (context, 320)
+    session = parse_session(rows_data([*rows, codex_said("user", "So?")]))
+    assert (context or 0) == plan_of(session, keep=100).context.usage_tokens
 
 
 def test_a_session_that_reports_no_tokens_leaves_them_open() -> None:
@@ -479,6 +544,81 @@ OWN_TURN = "019d0000-0600-7000-8000-000000000001"
 )
 def test_a_fork_has_used_what_it_added_to_its_parent(rows: list[dict[str, Any]], total: int) -> None:
     assert look(rows).total_tokens == total
+
+
+def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "ordinal": n} for n, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(("start", "total"), [(5, 280), ("5", 280), (4, 400), (1, 400), (99, 0), (None, 0)])
+def test_where_rows_are_numbered_the_head_tells_what_a_fork_copied(start: Any, total: int) -> None:
+    rows = numbered(fork(codex_tokens(400, 280, 30), subagent_history_start_ordinal=start))
+    assert look(rows).total_tokens == total
+
+
+def test_rows_that_are_older_than_the_thread_are_copies() -> None:
+    old = [{**row, "timestamp": stamp(n)} for n, row in enumerate(codex_talk(), 1)]
+    own = [codex_said("user", "Go on.", 50), codex_tokens(400, 280, 60)]
+    head = codex_row("session_meta", 45, id="f", timestamp=stamp(45), forked_from_id="p")
+    assert look([head, *old, *own]).total_tokens == 280
+
+
+def test_what_a_fork_has_not_reported_itself_is_not_known() -> None:
+    found = look(fork())
+    assert (found.context_tokens, found.total_tokens, found.messages) == (None, 0, 2)
+    assert look([codex_row("session_meta", 0, id="f", forked_from_id="p")]).total_tokens is None
+    base = fork(forked_from_id="p", history_base={"thread_id": "p"})
+    assert (look(base).context_tokens, look(base).total_tokens) == (120, 120)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        codex_row("turn_context", 1, cwd="/srv/harbor"),
+        codex_said("user", "<environment_context>\n<cwd>/srv/harbor</cwd>\n</environment_context>"),
+        codex_said("user", "<environment_context>\nCurrent working directory: /srv/harbor\n</environment_context>"),
+    ],
+)
+def test_a_head_that_names_no_folder_leaves_it_to_the_first_rows(told: dict[str, Any]) -> None:
+    rows = codex_talk(cwd="")
+    assert look(rows).cwd is None
+    rows[1:1] = [told, codex_row("turn_context", 1, cwd="/elsewhere")]
+    assert look(rows).cwd == "/srv/harbor"
+    assert look([*codex_talk(cwd=""), *[codex_said("user", "x")] * FOLDER_ROWS, told]).cwd is None
+    assert look([*codex_talk(cwd="/dock"), told]).cwd == "/dock"
+    bare = [{"id": "old-1", "timestamp": stamp(0), "instructions": "x"}, told.get("payload", told)]
+    assert (look(bare).cwd or "") == parse_session(rows_data(bare)).header.cwd
+
+
+CODEX_STEPS: dict[str, list[dict[str, Any]]] = {
+    "asked": [codex_said("user", "So?"), codex_row("turn_context", 5, turn_id="t")],
+    "put in": [codex_said("user", "<turn_aborted>x"), codex_said("developer", "Be brief.")],
+    "called": [
+        codex_row("response_item", 5, type=kind, call_id="c") for kind in ("function_call", "function_call_output")
+    ],
+    "reset": [codex_said("assistant", "Yes."), codex_tokens(90, 90)],
+    "grew": [codex_said("assistant", "No."), codex_tokens(5_000, 70)],
+    "repeated": [codex_tokens(120, 120)],
+    "recorded": [codex_said("assistant", "Yes."), codex_record(55, "r1")],
+    "compacted": [
+        codex_record(60, "c1"),
+        codex_row("compacted", 6, replacement_history=[], compaction_response_id="c1"),
+    ],
+    "back": [codex_row("event_msg", 6, type="thread_rolled_back", num_turns=1)],
+    "rest": [codex_row("event_msg", 9, type="turn_complete")],
+}
+
+
+@given(
+    steps=st.lists(st.sampled_from(sorted(CODEX_STEPS)), max_size=8),
+    head=st.sampled_from([{}, {"forked_from_id": "p"}, {"subagent_history_start_ordinal": 5}]),
+)
+def test_what_a_rollout_used_is_what_its_reader_finds(steps: list[str], head: dict[str, Any]) -> None:
+    rows = numbered([*codex_talk(**head), *(row for step in steps for row in CODEX_STEPS[step])])
+    found, session = look(rows), parse_session(rows_data(rows))
+    charges = read_ledger(session).charges
+    assert (found.total_tokens or 0) == sum(all_tokens(charge.usage) for charge in charges)
+    assert found.compactions == sum(entry.type == "compaction" for entry in session.entries)
 
 
 def test_the_oldest_files_are_rows_without_payload() -> None:

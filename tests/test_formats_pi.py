@@ -464,6 +464,19 @@ def test_a_version_that_is_no_number_costs_no_ids_where_entries_have_them(versio
     assert [w.code for w in session.warnings] == ["unknown_version"]
 
 
+def test_branches_stay_branches_where_the_header_gives_no_version() -> None:
+    builder = SessionBuilder()
+    first = builder.user()
+    builder.assistant()
+    builder.leaf = first
+    builder.user()
+    data = builder.data().replace(b'"version":3,', b"", 1)
+    session = parse_session(data)
+    assert session.parents == [None, 0, 0]
+    assert [w.message for w in session.warnings] == ["line 1: expected a number as the version, found none; read as 3"]
+    assert parse_session(data, exact=True).parents == [None, 0, 1]  # Pi takes it for version 1
+
+
 @pytest.mark.parametrize(
     ("version", "kept"), [("3", True), ("2", True), ("1", False), (None, False), (True, False), ({}, True)]
 )

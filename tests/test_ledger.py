@@ -216,7 +216,30 @@ def test_what_an_imported_file_repeats_is_no_request() -> None:
     add_usage(builder, "sub_agent", usage=paid(0))
     found = ledger_of(builder)
     assert [(c.kind, c.is_reported) for c in found.charges] == [("usage:sub_agent", True)]
-    assert found.assistant_messages == 1
+    assert (found.assistant_messages, found.total_messages) == (0, 0)
+
+
+def test_a_reply_that_a_fork_copied_is_a_message_but_no_request() -> None:
+    builder = SessionBuilder(header={"importedFrom": {"format": "codex"}})
+    builder.assistant("", tool_call("a"))
+    builder.rows[-1]["importedFrom"] = "parent"
+    found = ledger_of(builder)
+    assert (found.charges, found.assistant_messages, found.tool_calls) == ([], 1, 1)
+
+
+def test_marks_of_importers_mean_nothing_in_a_session_of_pis_own() -> None:
+    builder = SessionBuilder()
+    builder.assistant(usage=paid(input=1))
+    builder.rows[-1]["importedFrom"] = "replacement_history"
+    found = ledger_of(builder)
+    assert (len(found.charges), found.assistant_messages) == (1, 1)
+
+
+def test_a_compaction_whose_model_is_named_is_a_request_to_it() -> None:
+    builder = SessionBuilder()
+    builder.compaction(builder.user(), usage=paid(input=1), provider="dock", model="gantry-1")
+    builder.branch_summary(usage=paid(input=1), provider="dock", model="gantry-1")
+    assert [(c.provider, c.model) for c in charges_of(builder)] == [("dock", "gantry-1"), (None, None)]
 
 
 @pytest.mark.parametrize("header", [b'{"importedFrom":1}', b'{"importedFrom":{}', b'["importedFrom"]', b""])

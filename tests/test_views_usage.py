@@ -18,7 +18,8 @@ from compactor.js_text import json_text, utf8
 from compactor.messages import Cost, Usage
 from compactor.session_file import read_session
 from compactor.usage import all_tokens
-from compactor.views.usage import FolderUsage, usage_json
+from compactor.views.compaction_effects import compaction_effects
+from compactor.views.usage import FolderUsage, effect_json, usage_json
 
 SHARED = Path(__file__).parents[2] / "shared"
 RECORDED = SHARED / "oracle" / "usage.jsonl"
@@ -35,6 +36,19 @@ def flat_price(used: Usage, provider: str | None, model: str) -> Cost | None:
         return None
     parts = {name: getattr(used, name) * 2 / 1_000_000 for name in ("input", "output", "cache_read", "cache_write")}
     return Cost(**parts, total=sum(parts.values()))
+
+
+def test_no_more_is_read_for_estimates_than_allowed() -> None:
+    builder = SessionBuilder()
+    for _ in range(3):
+        builder.compaction(builder.user("Where is crane 3?"), "## Goal\nCrane 3.", tokensBefore=500)
+    session = builder.session()
+    compactions = [entry for entry in session.entries if entry.type == "compaction"]
+    found = compaction_effects(session, [], compactions, max_entries=3)
+    assert [effect.after_source for effect in found] == ["estimated", "estimated", None]
+    assert [effect.freed is None for effect in found] == [False, False, True]
+    shown = effect_json(found[-1])
+    assert (shown["tokensAfter"], shown["tokensAfterSource"], shown["freedTokens"]) == (None, None, None)
 
 
 def view(builder: SessionBuilder, **options: Any) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from compactor.messages import Message
 from compactor.summary import (
     CONSTRAINTS,
     NO_PRIOR_HISTORY,
+    PLACEHOLDERS,
     SPLIT_TURN_LEAD,
     Section,
     SummaryDocument,
@@ -140,6 +141,9 @@ def _read(text: str, frames: Frames, *, over: bool, keep_states: bool) -> Sectio
     """The lines of one summary, by section."""
     sections = no_sections()
     main, _, turn = text.partition(SPLIT_TURN_LEAD)
+    if main.strip() in PLACEHOLDERS:
+        sections[CONTEXT].append(Item(text=frames.not_readable, rank=_RANKS[CONTEXT]))
+        main = ""
     main = "" if main.strip() == NO_PRIOR_HISTORY else in_markdown(main)
     for constraint in _constraints(main):
         sections[CONSTRAINTS].append(Item(text=one_line(constraint), rank=CERTAIN_RANK))

@@ -42,6 +42,7 @@ class Frames:
     tool: str
     limits: str
     partly_read: str
+    not_readable: str
     todo: str
     other_branch: str
     more: str
@@ -85,6 +86,7 @@ ENGLISH = Frames(
     tool="tool result",
     limits="Limits",
     partly_read="Read only in part (the tool result was cut)",
+    not_readable="Older history was compacted without a summary that can be read; what it held is not told here.",
     todo="on the todo list",
     other_branch="From another branch",
     more="(+{n} more, left out for length)",
@@ -125,6 +127,7 @@ CHINESE = Frames(
     tool="工具结果",
     limits="局限",
     partly_read="只读了一部分(工具结果被截断)",
+    not_readable="更早的历史在压缩时没有留下可读的摘要,其中的内容未在此说明。",
     todo="待办列表",
     other_branch="来自另一分支",
     more="(另有 {n} 条,因篇幅省略)",

@@ -14,12 +14,10 @@ from compactor.formats.claude_kept import as_object, kept_by, strings
 from compactor.formats.claude_rows import Row
 from compactor.formats.claude_thread import Group, Item, Thread, descends, path_back
 from compactor.formats.imported import LeftOut
+from compactor.summary import LOST_SUMMARY
 
 CLEARED = "[The result of this call was cleared from the context to save space.]"
 """Stands for a result that a microcompaction cleared."""
-
-NO_SUMMARY = "[The summary of the conversation so far is not in the transcript.]"
-"""Stands for a summary that was never written."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -118,7 +116,7 @@ class Compactions:
         made = self.thread.item(
             row,
             "compaction",
-            summary=NO_SUMMARY,
+            summary=LOST_SUMMARY,
             firstKeptEntryId="",
             tokensBefore=tokens,
             details=details,

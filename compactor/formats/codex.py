@@ -13,7 +13,7 @@ from typing import Any
 
 from compactor.entries import Session, SessionWarning
 from compactor.errors import SessionError
-from compactor.formats.codex_calls import CALLS, OUTPUTS, called_ids
+from compactor.formats.codex_calls import called_ids
 from compactor.formats.codex_chain import Chain
 from compactor.formats.codex_compaction import compacted, compaction_responses, kept_user_texts
 from compactor.formats.codex_content import type_of
@@ -21,41 +21,18 @@ from compactor.formats.codex_conversation import Conversation
 from compactor.formats.codex_fork import copied_rows
 from compactor.formats.codex_head import inherited, session_header, session_meta
 from compactor.formats.codex_order import is_reply_item, reports_come_first
+from compactor.formats.codex_rows import BARE_ITEMS, ROW_TYPES, SIDE_ROWS, TURN_EVENTS, is_delivery
 from compactor.formats.codex_usage import Counts, Report, Reports
 from compactor.formats.imported import Imported, LeftOut, imported_session
 from compactor.formats.json_rows import JsonRow, json_rows
 from compactor.js_text import MAX_SAFE_INTEGER
+from compactor.ledger import REPEATED
 
-SIDE_ROWS = frozenset(
-    {
-        "world_state",
-        "inter_agent_communication_metadata",
-        "realtime_item",
-        "retained_context",
-        "rollout_reference",
-        "security_risk_score",
-    }
-)
-"""Rows that hold nothing that the model saw, or that an item repeats."""
-
-ROW_TYPES = frozenset(
-    {
-        "session_meta",
-        "turn_context",
-        "response_item",
-        "event_msg",
-        "compacted",
-        "inter_agent_communication",
-        "token_usage_record",
-        *SIDE_ROWS,
-    }
-)
-BARE_ITEMS = frozenset({"message", "reasoning", *CALLS, *OUTPUTS})
-"""Items as rows of their own, in older files."""
-
-TURN_EVENTS = frozenset({"task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted"})
-REPLACED = {"importedFrom": "replacement_history"}
+REPLACED = {"importedFrom": REPEATED}
 """Marks the entries that a compaction put in the place of the history."""
+
+COPIED = {"importedFrom": "parent"}
+"""Marks the entries that a fork copied: their requests were its parent's."""
 
 
 def parse_codex(data: bytes, *, path: str) -> Session:
@@ -95,12 +72,6 @@ def parse_codex(data: bytes, *, path: str) -> Session:
 def _is_known(row: dict[str, Any]) -> bool:
     kind = type_of(row)
     return (kind in ROW_TYPES and "payload" in row) or kind in BARE_ITEMS or session_meta(row) is not None
-
-
-def _is_delivery(row: dict[str, Any]) -> bool:
-    """True for an item that notes what a script of the model's said to the user: the model sees it in the script."""
-    metadata = row.get("metadata")
-    return isinstance(metadata, dict) and isinstance(metadata.get("delivered_assistant_message"), str)
 
 
 @dataclass(slots=True)
@@ -148,13 +119,14 @@ class _Walk:
             if number == self.copied:
                 self.talk.close_reply()
                 self.talk.unreported = self.compaction = None
+            self.chain.marks = COPIED if self.is_copy else {}
             self.chain.set_time(row.value.get("timestamp"))
             self._row(row.value, row.line)
         self.talk.close_reply()
 
     def _row(self, row: dict[str, Any], line: int) -> None:
         kind, payload = type_of(row), row.get("payload")
-        if session_meta(row) is not None or (kind in SIDE_ROWS and "payload" in row) or _is_delivery(row):
+        if session_meta(row) is not None or (kind in SIDE_ROWS and "payload" in row) or is_delivery(row):
             return
         if kind in BARE_ITEMS and "payload" not in row:
             self._item(row, line)
@@ -259,7 +231,8 @@ class _Walk:
         report = self.reports.take_record(record)
         response = record.get("response_id")
         if report.request is not None and isinstance(response, str) and response in self.compacted_by:
-            self.compacting[response] = report.request
+            if not self.is_copy:
+                self.compacting[response] = report.request
             return
         if report.request is not None:
             self.reports.context_tokens = report.request.total
@@ -270,7 +243,7 @@ class _Walk:
         response = payload.get("compaction_response_id")
         request = self.compacting.pop(response, None) if isinstance(response, str) else None
         if request is not None:
-            return None if self.is_copy else request.usage()
+            return request.usage()
         return self.chain.take_back()["usage"] if self._follows_loose() else None
 
     def _compacted(self, payload: dict[str, Any], line: int) -> None:
@@ -281,15 +254,16 @@ class _Walk:
         kept = kept_user_texts(self.chain.context) if parts.items is None else []
         fields: dict[str, Any] = {"summary": parts.summary, "tokensBefore": self.reports.context_tokens}
         fields |= {"details": {"source": "codex"}, "fromHook": True}
+        fields |= {"provider": self.talk.provider, "model": self.talk.model}
         fields |= {} if self.system is None else {"systemMessage": self.system}
         entry = self.chain.add("compaction", line, fields | ({} if request is None else {"usage": request}))
         entry["firstKeptEntryId"] = entry["id"]
-        self.chain.marks = REPLACED
+        marks, self.chain.marks = self.chain.marks, REPLACED
         for text in kept:
             self.talk.add_user_text(text, line)
         for item in parts.items or ():
             self.talk.add_item(item, line)
         self.talk.close_reply()
-        self.chain.marks = {}
+        self.chain.marks = marks
         self.talk.unreported = self.loose = None
         self.compaction = entry

@@ -12,18 +12,13 @@ from typing import Any
 from compactor.formats.codex_content import content_blocks, type_of
 from compactor.formats.codex_conversation import COMPACTION_ITEMS
 from compactor.js_text import utf8
+from compactor.summary import ENCRYPTED_SUMMARY, UNWRITTEN_SUMMARY
 
 SUMMARY_OPENING = "Another language model started to solve this problem"
 """How a summary among the items begins; Codex core templates/compact/summary_prefix.md."""
 
 KEPT_USER_BYTES = 4 * 20_000
 """Of the user's messages so much stays, the newest; Codex compact.rs COMPACT_USER_MESSAGE_MAX_TOKENS, its estimate."""
-
-ENCRYPTED = (
-    "Codex compacted the conversation here. It holds the summary in encrypted form, so its text is not known; "
-    "what Codex kept in plain text follows."
-)
-UNWRITTEN = "Codex compacted the conversation here without a summary; what it kept follows."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +43,7 @@ def compacted(payload: dict[str, Any]) -> Compacted:
             return Compacted(summary=text, items=[*items[:n], *items[n + 1 :]])
     if not summary:
         is_hidden = any(type_of(item) in COMPACTION_ITEMS for item in items or ())
-        summary = ENCRYPTED if is_hidden else UNWRITTEN
+        summary = ENCRYPTED_SUMMARY if is_hidden else UNWRITTEN_SUMMARY
     return Compacted(summary=summary, items=items)
 
 

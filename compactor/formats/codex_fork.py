@@ -15,7 +15,8 @@ the file's `session_meta` tells the number of the first row that is not copied.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from compactor.formats.imported import milliseconds
@@ -33,78 +34,116 @@ _TURN_STARTS = ("task_started", "turn_started")
 
 def copied_rows(rows: Sequence[JsonRow]) -> int:
     """The number of rows, from the start, that hold the parent's history; 0 if the file is no fork."""
-    own = next((n for n, row in enumerate(rows) if row.value.get("type") == "session_meta"), None)
-    if own is None:
-        return 0
-    meta = _payload(rows[own])
-    if isinstance(meta.get("history_base"), dict):  # the parent's history stays in its own file
-        return 0
-    numbered = _before_ordinal(rows, own + 1, meta.get("subagent_history_start_ordinal"))
-    if numbered is not None:
-        return numbered
-    if not meta.get("forked_from_id") and not _parent_follows(rows, own, meta.get("id")):
-        return 0
-    start = _first_since(rows, own + 1, milliseconds(meta.get("timestamp")))
-    ends = [end for end in (_pause(rows, start), _own_turn(rows, start, meta.get("id"))) if end is not None]
-    return max(ends, default=len(rows))
+    copy = Copy()
+    copied = 0
+    for number, row in enumerate(rows):
+        if copy.ends_before(row.value):
+            copied = number
+        if copy.is_settled:
+            break
+    return len(rows) if copy.is_open else copied
 
 
-def _before_ordinal(rows: Sequence[JsonRow], start: int, ordinal: Any) -> int | None:
-    """The number of rows before the one of this number; None if the rows from `start` on have no numbers."""
-    is_text = isinstance(ordinal, str) and _NUMBER.fullmatch(ordinal)
-    first = int(ordinal) if is_text else ordinal
-    if not isinstance(first, int) or start >= len(rows) or not isinstance(rows[start].value.get("ordinal"), int):
-        return None
-    numbers = ((n, rows[n].value.get("ordinal")) for n in range(start, len(rows)))
-    return next((n for n, number in numbers if isinstance(number, int) and number >= first), len(rows))
+@dataclass(slots=True)
+class Copy:
+    """Tells the end of the copy while the rows of a file go by."""
+
+    has_head: bool = False
+    """True once the file's own `session_meta` went by; rows before it tell nothing."""
+    is_open: bool = False
+    """True if the file is a fork and nothing of its own was seen yet."""
+    is_settled: bool = False
+    """True once no later row can change where the copy ends."""
+    _meta: dict[str, Any] = field(default_factory=dict)
+    _has_begun: bool = False
+    _own_ordinal: int | None = None
+    """Number of the first row that is no copy, where rows are numbered."""
+    _made: int | None = None
+    """When the thread was made, until a row comes that is not known to be older."""
+    _born: int | None = None
+    """When the thread was made by its id, until a younger turn starts; None if the id tells no time."""
+    _before: int | None = None
+    """Time of the row before."""
+    _has_paused: bool = False
+
+    def ends_before(self, row: Mapping[str, Any]) -> bool:
+        """Takes the next row, until all is settled; True if the copy ends before it, by what the rows so far tell.
+
+        Without numbers it may be true twice: of the two signs of the fork's own work the later one counts.
+        """
+        if not self.has_head:
+            self._take_head(row)
+            return False
+        if not self._has_begun and not self._begins(row):
+            return False
+        is_own = self._has_own_number(row) if self._own_ordinal is not None else self._shows_own_work(row)
+        self.is_open = self.is_open and not is_own
+        return is_own
+
+    def _take_head(self, row: Mapping[str, Any]) -> None:
+        if row.get("type") == "session_meta":
+            self.has_head = True
+            self._meta = _payload(row)
+            has_base = isinstance(self._meta.get("history_base"), dict)  # the parent's history stays in its own file
+            self.is_settled = has_base
+            self.is_open = bool(self._meta.get("forked_from_id")) and not has_base
+
+    def _begins(self, row: Mapping[str, Any]) -> bool:
+        """True if the file is a fork, which the row after the head tells, as well as how the copy's end will show."""
+        self._has_begun = True
+        if isinstance(row.get("ordinal"), int):
+            self._own_ordinal = _number(self._meta.get("subagent_history_start_ordinal"))
+        own_id = self._meta.get("id")
+        is_parents = row.get("type") == "session_meta" and _payload(row).get("id") != own_id
+        self.is_open = self.is_open or self._own_ordinal is not None or is_parents
+        self.is_settled = not self.is_open
+        self._made, self._born = milliseconds(self._meta.get("timestamp")), _uuid_ms(own_id)
+        return self.is_open
+
+    def _has_own_number(self, row: Mapping[str, Any]) -> bool:
+        number, own = row.get("ordinal"), self._own_ordinal
+        self.is_settled = isinstance(number, int) and own is not None and number >= own
+        return self.is_settled
+
+    def _shows_own_work(self, row: Mapping[str, Any]) -> bool:
+        time = milliseconds(row.get("timestamp"))
+        if self._made is not None and time is not None and time < self._made:
+            return False
+        self._made = None
+        has_sign = self._pauses(time)
+        has_sign = self._starts_own_turn(row) or has_sign
+        self.is_settled = self._has_paused and self._born is None
+        return has_sign
+
+    def _pauses(self, time: int | None) -> bool:
+        """True for the first row that was not written together with the one before it."""
+        if self._has_paused or time is None:
+            return False
+        before, self._before = self._before, time
+        self._has_paused = before is not None and abs(time - before) >= PAUSE_MS
+        return self._has_paused
+
+    def _starts_own_turn(self, row: Mapping[str, Any]) -> bool:
+        """True for the first row of a turn that is younger than the thread."""
+        payload = _payload(row)
+        if self._born is None or not (row.get("type") == "turn_context" or payload.get("type") in _TURN_STARTS):
+            return False
+        started = _uuid_ms(payload.get("turn_id"))
+        if started is None or started <= self._born:
+            return False
+        self._born = None
+        return True
 
 
-def _payload(row: JsonRow) -> dict[str, Any]:
-    payload = row.value.get("payload")
+def _payload(row: Mapping[str, Any]) -> dict[str, Any]:
+    payload = row.get("payload")
     return payload if isinstance(payload, dict) else {}
 
 
-def _parent_follows(rows: Sequence[JsonRow], own: int, own_id: Any) -> bool:
-    """True if another thread's `session_meta` stands right after the file's own."""
-    if own + 1 >= len(rows) or rows[own + 1].value.get("type") != "session_meta":
-        return False
-    return bool(_payload(rows[own + 1]).get("id") != own_id)
-
-
-def _first_since(rows: Sequence[JsonRow], start: int, made: int | None) -> int:
-    """The first row from `start` on that is not known to be older than the thread."""
-    while made is not None and start < len(rows):
-        time = milliseconds(rows[start].value.get("timestamp"))
-        if time is None or time >= made:
-            break
-        start += 1
-    return start
-
-
-def _pause(rows: Sequence[JsonRow], start: int) -> int | None:
-    """The first row that was not written together with the one before it."""
-    before: int | None = None
-    for n in range(start, len(rows)):
-        time = milliseconds(rows[n].value.get("timestamp"))
-        if time is not None:
-            if before is not None and abs(time - before) >= PAUSE_MS:
-                return n
-            before = time
-    return None
-
-
-def _own_turn(rows: Sequence[JsonRow], start: int, own_id: Any) -> int | None:
-    """The first row of a turn that is younger than the thread."""
-    made = _uuid_ms(own_id)
-    if made is None:
-        return None
-    for n in range(start, len(rows)):
-        payload = _payload(rows[n])
-        if rows[n].value.get("type") == "turn_context" or payload.get("type") in _TURN_STARTS:
-            started = _uuid_ms(payload.get("turn_id"))
-            if started is not None and started > made:
-                return n
-    return None
+def _number(value: Any) -> int | None:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        return int(value)
+    return value if isinstance(value, int) else None
 
 
 def _uuid_ms(value: Any) -> int | None:

@@ -4,18 +4,12 @@ The first `session_meta` is the file's own; a fork's parent's may follow it. Fil
 the bare fields, and name the working directory nowhere but in what they told the model of its environment.
 """
 
-import re
 from typing import Any
 
-from compactor.formats.codex_content import content_blocks, injected_kind, type_of
+from compactor.formats.codex_rows import FOLDER_ROWS, told_folder
 from compactor.formats.imported import LeftOut
 from compactor.formats.json_rows import JsonRow
 from compactor.formats.pi import made_id
-
-FOLDER_ROWS = 20
-"""So far from the start a file without a folder of its own is searched for one."""
-
-_FOLDER = re.compile(r"<cwd>([^<\n]+)</cwd>|^\s*Current working directory: ([^\n]+)$", re.MULTILINE)
 
 
 def session_meta(row: dict[str, Any]) -> dict[str, Any] | None:
@@ -32,6 +26,7 @@ def session_header(meta: dict[str, Any], rows: list[JsonRow]) -> dict[str, Any]:
     texts = {key: value for key, value in meta.items() if isinstance(value, str)}
     session_id = texts.get("id") or texts.get("session_id") or f"codex-{made_id(repr(rows[0].value), 1, set())}"
     times = (texts.get("timestamp"), *(row.value.get("timestamp") for row in rows[:1]))
+    folders = (folder for row in rows[:FOLDER_ROWS] if (folder := told_folder(row.value)))
     source = {
         "format": "codex",
         "version": texts.get("cli_version"),
@@ -41,7 +36,7 @@ def session_header(meta: dict[str, Any], rows: list[JsonRow]) -> dict[str, Any]:
     return {
         "id": session_id,
         "timestamp": next((time for time in times if isinstance(time, str)), ""),
-        "cwd": texts.get("cwd") or _told_folder(rows),
+        "cwd": texts.get("cwd") or next(folders, ""),
         "importedFrom": {key: value for key, value in source.items() if value is not None},
     }
 
@@ -61,26 +56,3 @@ def inherited(meta: dict[str, Any], left_out: LeftOut, line: int) -> None:
     of_thread = f"of thread {thread}" if isinstance(thread, str) else "of another thread"
     count = end if isinstance(end, int) and not isinstance(end, bool) and end > 0 else 1
     left_out.add("inherited_history", f"older rows that are in another file, {of_thread}", line, count)
-
-
-def _told_folder(rows: list[JsonRow]) -> str:
-    """The working directory that the model was told of, or that its first turn ran in; empty if there is none."""
-    for row in rows[:FOLDER_ROWS]:
-        item = row.value.get("payload", row.value)
-        if not isinstance(item, dict):
-            continue
-        if type_of(row.value) == "turn_context" and isinstance(folder := item.get("cwd"), str):
-            return folder
-        if type_of(item) == "message" and (folder := _folder_in(item)):
-            return folder
-    return ""
-
-
-def _folder_in(message: dict[str, Any]) -> str:
-    """The working directory that a message tells the model of, empty if it tells of none."""
-    for block in content_blocks(message.get("content")).blocks:
-        if block["type"] == "text" and injected_kind(block["text"]) == "environment_context":
-            found = _FOLDER.search(block["text"])
-            if found is not None:
-                return (found.group(1) or found.group(2)).strip()
-    return ""

@@ -15,11 +15,12 @@ protocol.rs TokenUsage).
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from compactor.js_text import MAX_SAFE_INTEGER
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True, gc=False):
     """Token counts of one request, or of all requests so far."""
 
     input: int = 0
@@ -101,13 +102,12 @@ def _figure(value: dict[str, Any], *names: str) -> int | None:
     """The first of these fields that holds a number of tokens."""
     for name in names:
         found = value.get(name)
-        if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MAX_SAFE_INTEGER:
+        if type(found) is int and 0 <= found <= MAX_SAFE_INTEGER:
             return found
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one event adds."""
 
     request: Counts | None = None
@@ -122,7 +122,7 @@ class Report:
 class Reports:
     """The reports of one thread, in the order of the file."""
 
-    cumulative: Counts = Counts()
+    cumulative: Counts = field(default_factory=Counts)
     context_tokens: int = 0
     """Size of the context by the newest event, an estimate right after a compaction; 0 before the first."""
     has_requests: bool = False

@@ -164,16 +164,22 @@ def last_moment(stamps: Sequence[str]) -> datetime | None:
     return next((found for stamp in reversed(stamps) if (found := moment(stamp)) is not None), None)
 
 
+def object_in(raw: bytes) -> dict[str, Any]:
+    """The JSON object of a line, empty if there is none that can be decoded."""
+    try:
+        value = load_json(raw.removeprefix(BOM))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def content_of(raw: bytes, holder: str) -> Any:
     """The `content` of the object that the row holds under that name, or of the row itself if it holds none.
 
     None if there is none, or it can't be decoded.
     """
-    try:
-        row = load_json(raw.removeprefix(BOM))
-    except ValueError:
-        return None
-    held = row.get(holder, row) if isinstance(row, dict) else None
+    row = object_in(raw)
+    held = row.get(holder, row)
     return held.get("content") if isinstance(held, dict) else None
 
 

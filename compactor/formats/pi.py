@@ -21,6 +21,8 @@ from compactor.messages import lenient
 CURRENT_VERSION = 3
 """Pi 1.6.0 session-manager.js CURRENT_SESSION_VERSION."""
 
+GIVE = "give the path of a session of Pi, Claude Code or Codex"
+
 MAX_VERSION_DIGITS = 9
 """A longer number is no version that was ever written; Python refuses to read one of thousands of digits."""
 
@@ -75,7 +77,7 @@ def _header(rows: list[Entry], path: str, data: bytes) -> SessionHeader:
         raise SessionError(f"{path}: expected a session file, found {'an empty file' if not data else 'only blanks'}")
     wanted = 'expected a session file (first line {"type":"session","id":…})'
     if not rows:
-        raise SessionError(f"{path}: {wanted}, found {_excerpt(data)} on line 1; give the path of a Pi session")
+        raise SessionError(f"{path}: {wanted}, found {_excerpt(data)} on line 1; {GIVE}")
     first = rows[0]
     session_id = header_id(first)
     if first.type != "session" or session_id is None:
@@ -96,13 +98,14 @@ def _version(found: Rows, rows: list[Entry], exact: bool) -> int:
     """The version that the header gives; 1 if it gives none.
 
     A version that is no number is as JavaScript compares it (`"3"` is 3, `"x"` is none of the older ones). By default
-    it is the current one where the entries have ids, as those of version 1 never do.
+    it is the current one, also where there is none, if the entries have ids, as those of version 1 never do.
     """
-    version = json_fields(rows[0].raw).get("version", 1)
+    version: Any = json_fields(rows[0].raw).get("version")
     if type(version) in (int, float):
         return max(1, int(version)) if version == version and abs(version) < 2**31 else CURRENT_VERSION
     if not exact and len(rows) > 1 and all(row.id for row in rows[1:]):
-        text = f"line {rows[0].line}: expected a number as the version, found {version!r}; read as {CURRENT_VERSION}"
+        seen = "none" if version is None else repr(version)
+        text = f"line {rows[0].line}: expected a number as the version, found {seen}; read as {CURRENT_VERSION}"
         found.warnings.append(SessionWarning(code="unknown_version", message=text, line=rows[0].line))
         return CURRENT_VERSION
     if isinstance(version, str):

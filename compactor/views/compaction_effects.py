@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 from compactor.branch import active_branch
 from compactor.entries import Entry, Session
@@ -30,6 +31,9 @@ METHOD = (
 )
 """For people and programs, beside the figures."""
 
+MAX_ESTIMATED_ENTRIES = 200_000
+"""Entries read for all estimates of a session together: one of nothing but compactions must not take forever."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
@@ -41,10 +45,10 @@ class Effect:
     """The request that made the summary; None where the file does not report it."""
     tokens_before: Number | None
     """As recorded in the entry; None where it is not."""
-    tokens_after: Number
-    """What the first later reply was sent, its new messages included; else an estimate."""
-    is_after_reported: bool
-    """False for the estimate."""
+    tokens_after: Number | None
+    """What the first later reply was sent, its new messages included; else an estimate, None where that took long."""
+    after_source: Literal["reported", "estimated"] | None
+    """Where that is from."""
     later: tuple[Charge, ...]
     """The replies that followed, in the order of the file."""
     first: Charge | None
@@ -53,7 +57,9 @@ class Effect:
     @property
     def freed(self) -> Number | None:
         """How many tokens smaller the context was; negative if it grew."""
-        return None if self.tokens_before is None else self.tokens_before - self.tokens_after
+        if self.tokens_before is None or self.tokens_after is None:
+            return None
+        return self.tokens_before - self.tokens_after
 
     @property
     def usual_uncached(self) -> Number | None:
@@ -79,13 +85,19 @@ class Rate:
     """False if it comes from list prices."""
 
 
-def compaction_effects(session: Session, charges: Sequence[Charge], compactions: Sequence[Entry]) -> list[Effect]:
+def compaction_effects(
+    session: Session,
+    charges: Sequence[Charge],
+    compactions: Sequence[Entry],
+    max_entries: int = MAX_ESTIMATED_ENTRIES,
+) -> list[Effect]:
     """The effect of each of the compactions.
 
     Args:
         session: all of it.
         charges: of the session's ledger.
         compactions: entries of the session.
+        max_entries: read for all estimates together; later ones are not made.
     """
     if not compactions:
         return []
@@ -97,7 +109,8 @@ def compaction_effects(session: Session, charges: Sequence[Charge], compactions:
             later[governing[charge.index]].append(charge)
         elif charge.kind == "compaction":
             own[charge.index] = charge
-    return [_effect(session, entry, own.get(entry.index), later[entry.index]) for entry in compactions]
+    estimates = _Estimates(session, max_entries)
+    return [_effect(estimates, entry, own.get(entry.index), later[entry.index]) for entry in compactions]
 
 
 def _newest_compactions(session: Session) -> list[int | None]:
@@ -127,27 +140,39 @@ def _newest_below(session: Session, newest: Sequence[int | None], parent: int | 
     return parent if session.entries[parent].type == "compaction" else newest[parent]
 
 
-def _effect(session: Session, entry: Entry, own: Charge | None, later: Sequence[Charge]) -> Effect:
+class _Estimates:
+    """Pi's estimates of the contexts that compactions leave, up to a number of entries read in all."""
+
+    def __init__(self, session: Session, max_entries: int) -> None:
+        self.session = session
+        self.left = max_entries
+
+    def after(self, entry: Entry) -> int | None:
+        """Tokens right after the compaction; None where too much was read already."""
+        if self.left <= 0:
+            return None
+        branch = active_branch(self.session, entry)
+        self.left -= len(branch.entries)
+        counter = PiCounter()
+        measured = measure(project(branch), counter)
+        return context_tokens(measured.projection, measured.measures, counter).tokens
+
+
+def _effect(estimates: _Estimates, entry: Entry, own: Charge | None, later: Sequence[Charge]) -> Effect:
     body = entry.body
     before = body.tokens_before
     first = next((charge for charge in later if charge.is_finished and prompt_tokens(charge.usage)), None)
+    after = estimates.after(entry) if first is None else prompt_tokens(first.usage)
     return Effect(
         entry=entry,
         timestamp=body.timestamp,
         own=own,
         tokens_before=before if before is not None and 0 < before <= MAX_SAFE_INTEGER else None,
-        tokens_after=_estimate_after(session, entry) if first is None else prompt_tokens(first.usage),
-        is_after_reported=first is not None,
+        tokens_after=after,
+        after_source=None if after is None else "estimated" if first is None else "reported",
         later=tuple(later),
         first=first,
     )
-
-
-def _estimate_after(session: Session, entry: Entry) -> int:
-    """Pi's estimate of the context that the compaction leaves."""
-    counter = PiCounter()
-    measured = measure(project(active_branch(session, entry)), counter)
-    return context_tokens(measured.projection, measured.measures, counter).tokens
 
 
 def price_parts(charge: Charge) -> Cost | None:

@@ -234,7 +234,7 @@ def effect_json(effect: Effect) -> dict[str, Any]:
         "own": None if effect.own is None else _own_json(effect.own),
         "tokensBefore": effect.tokens_before,
         "tokensAfter": effect.tokens_after,
-        "tokensAfterSource": "reported" if effect.is_after_reported else "estimated",
+        "tokensAfterSource": effect.after_source,
         "freedTokens": freed,
         "laterRequests": len(effect.later),
         "inputTokensNotSent": not_sent if effect.later else 0,
