@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 from compactor.branch import Branch
 from compactor.entries import Entry
-from compactor.least_squares import LeastSquares, Prior
+from compactor.least_squares import Drift, LeastSquares, Prior
 from compactor.messages import Message, Usage
 from compactor.projection import ModelRef, session_model
 from compactor.step_errors import StepErrors, step_errors
-from compactor.token_features import SENT, WRITTEN, Count, sent_row, visible_tokens, written_row
-from compactor.usage_steps import Step, Walk, walked, written_tokens
+from compactor.token_features import SENT, WRITTEN, Count, sent_row, spoken_row, visible_tokens, written_row
+from compactor.usage_steps import CutOutputs, Step, Walk, shares, walked, written_tokens
 
 NOISE = 0.05
 """Standard deviation of a step around the best weights, as a share of it."""
@@ -30,10 +30,16 @@ FLOOR_TOKENS = 20.0
 """Smaller steps are judged as if they had so many tokens."""
 
 SMOOTHING_TOKENS = 5000.0
-"""So much written text must have been seen before the typical and the average reply are told apart."""
+"""So much must have been seen before the typical and the average amount are told apart."""
+
+KEEP = 0.98
+"""With each step the older ones count that much in the average, so about the last fifty do."""
 
 PARTIAL = 0.5
 """A reported output of less than this part of the reply's own text was taken while it was still streaming."""
+
+DROPPED = Prior(mean=(0.0, 0.0), deviation=(0.3, 0.5))
+"""Which part of a reply's reasoning is not sent again: from the next request on; from the user's next message on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +63,8 @@ class Predicted:
     step: Step
     sent: float
     written: float
+    is_cut: bool
+    """The output that was reported for the reply was taken while it was still streaming."""
 
     @property
     def tokens(self) -> float:
@@ -82,7 +90,12 @@ class CalibratedCounter:
         return round(self.weights[SENT.index("userTokens")] * self.count(text))
 
     def message(self, message: Message) -> int:
-        """Tokens of a message by the weights alone, what the provider adds for it included."""
+        """Tokens of a message by the weights alone, what the provider adds for it included.
+
+        A reply that failed or was stopped counts nothing, for it is not sent again.
+        """
+        if message.role == "assistant" and message.stop_reason in ("aborted", "error"):
+            return 0
         row = (*sent_row(message, self.count), *written_row(message, self.count))
         return round(sum(weight * value for weight, value in zip(self.weights, row, strict=True)))
 
@@ -121,7 +134,8 @@ def calibrate(entries: Sequence[Entry], count: Count, priors_of: PriorsOf) -> Ca
         if step.model not in learners:
             learners[step.model] = _Learner(priors_of(step.model), count)
         made = learners[step.model].take(step)
-        predicted.append(made.predicted)
+        if step.growth_tokens > 0:
+            predicted.append(made.predicted)
         known |= made.known
     model = session_model(Branch(entries=list(entries))) or ModelRef(None, None)
     learner = learners.get(model) or _Learner(priors_of(model), count)
@@ -144,99 +158,132 @@ class _Taken:
     """Reported tokens by index of the entry."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What the weights alone make of a step."""
+
+    row: tuple[float, ...]
+    """Of what was sent, all features."""
+    sent: list[float]
+    """Tokens of each message that was sent."""
+    dropped: float
+    """Tokens of reasoning that the provider leaves out from now on."""
+    before: float
+    """The reply before."""
+    before_told: int
+    """What was reported for it."""
+    reply_row: tuple[float, ...]
+    reply: float
+
+
 class _Learner:
     """The estimates of one model as they grow."""
 
     def __init__(self, priors: Priors, count: Count) -> None:
         self.steps = 0
         self._count = count
-        self._fit = LeastSquares(priors.weights, noise=NOISE, floor=FLOOR_TOKENS)
-        self._expected_tokens = 0.0
-        self._written_tokens = 0
-        self._partial: list[int] = []
-        self._reply: Message | None = None
+        own = priors.weights
+        wide = Prior(mean=(*own.mean, *DROPPED.mean), deviation=(*own.deviation, *DROPPED.deviation))
+        self._fit = LeastSquares(wide, noise=NOISE, floor=FLOOR_TOKENS)
+        self._sent_drift = Drift(smoothing=SMOOTHING_TOKENS, keep=KEEP)
+        self._written_drift = Drift(smoothing=SMOOTHING_TOKENS, keep=KEEP)
+        self._outputs = CutOutputs()
+        self._turn_reasoning = 0.0
+        """Reasoning of the turn that may still be in the context."""
+        self._newest: Message | None = None
         self._row: tuple[float, ...] = ()
-        """Of the newest reply, from which the next step mostly starts."""
-
-    @property
-    def _reasoning(self) -> float:
-        """What replies cost beyond the weights, which follow the typical reply; hidden reasoning comes in bursts.
-
-        Halfway to the average reply, so that neither the single step nor the sum is far off.
-        """
-        return math.sqrt((self._written_tokens + SMOOTHING_TOKENS) / (self._expected_tokens + SMOOTHING_TOKENS))
+        self._is_cut = False
+        """Of the newest reply, from which the next step mostly starts: its row, and whether its figure is cut off."""
 
     def weights(self) -> tuple[float, ...]:
-        """The weights in use, hidden reasoning included."""
-        plain = self._fit.weights
-        return (*plain[: len(SENT)], *(weight * self._reasoning for weight in plain[len(SENT) :]))
+        """The weights in use, for `SENT` and `WRITTEN`."""
+        sent, written = _halfway(self._sent_drift), _halfway(self._written_drift)
+        plain = self._fit.weights[: -len(_NOT_DROPPED)]
+        return tuple(weight * (sent if n < len(SENT) else written) for n, weight in enumerate(plain))
 
     def take(self, step: Step) -> _Taken:
         """Predicts a step, then learns from it."""
-        count = self._count
-        rows = [sent_row(message, count) for message in step.messages[:-1]]
-        sent = [self._fit.estimate((*row, *_NOT_WRITTEN)) for row in rows]
-        before_row = self._row if step.before is self._reply else written_row(step.before, count)
-        self._reply, self._row = step.reply, (reply_row := written_row(step.reply, count))
-        before = self._fit.estimate((*_NOT_SENT, *before_row))
-        reply = self._fit.estimate((*_NOT_SENT, *reply_row))
         told = written_tokens(step.before.usage or Usage())
-        was_cut = told < PARTIAL * visible_tokens(before_row)
-        rest = max(0.0, before - told) if was_cut else 0.0
-        predicted = Predicted(step=step, sent=sum(sent) + rest, written=self._reported(reply))
-        known = _shares(step, sent, (before, told) if was_cut else None)
-        row = [sum(column) for column in zip(_NOT_SENT, *rows, strict=True)]
-        self.steps += 1
-        self._learn_written(step, reply_row, reply)
-        if was_cut:
-            self._fit.observe((*row, *before_row), step.sent_tokens + told)
-        elif step.sent_tokens >= 0:
-            self._fit.observe((*row, *_NOT_WRITTEN), step.sent_tokens)
-        return _Taken(predicted, known)
+        if step.before is not self._newest:
+            self._turn_reasoning = 0.0
+            self._row = written_row(step.before, self._count, step.before_signature_chars)
+            self._is_cut = _is_cut(self._row, told)
+        expected = self._expected(step, told)
+        more, longer = _halfway(self._sent_drift), _halfway(self._written_drift)
+        rest = max(0.0, expected.before * longer - told) if self._is_cut else 0.0
+        cut_off = self._outputs.expected(step.reply)
+        written = expected.reply * longer if cut_off is None else cut_off
+        sent = max(-written, sum(expected.sent) * more + rest - expected.dropped)
+        cut = (expected.before, told) if self._is_cut else None
+        is_cut = _is_cut(expected.reply_row, step.written_tokens)
+        made = Predicted(step=step, sent=sent, written=written, is_cut=is_cut)
+        known = shares(step, expected.sent, cut)
+        self._learn_sent(step, expected)
+        self._newest, self._row, self._is_cut = step.reply, expected.reply_row, is_cut
+        self._learn_written(step, expected)
+        self.steps += step.growth_tokens > 0
+        return _Taken(made, known)
 
-    def _reported(self, reply: float) -> float:
-        """What will be reported for a reply of that size: where most figures were cut off, about as much as those."""
-        if 2 * len(self._partial) <= self.steps:
-            return reply * self._reasoning
-        return sum(self._partial) / len(self._partial)
+    def _expected(self, step: Step, told: int) -> _Expected:
+        count = self._count
+        rows = [(*sent_row(m, count), *written_row(m, count)) for m in step.messages[:-1]]
+        whole = [sum(column) for column in zip(_NOTHING, *rows, strict=True)]
+        reasoning = self._droppable(step, told)
+        reply_row = written_row(step.reply, count, step.reply_signature_chars)
+        return _Expected(
+            row=(*whole, *(-tokens for tokens in reasoning)),
+            sent=[self._fit.estimate((*row, *_NOT_DROPPED)) for row in rows],
+            dropped=sum(min(1.0, w) * tokens for w, tokens in zip(self._fit.weights[-2:], reasoning, strict=True)),
+            before=self._written(self._row),
+            before_told=told,
+            reply_row=reply_row,
+            reply=self._written(reply_row),
+        )
 
-    def _learn_written(self, step: Step, row: Sequence[float], expected: float) -> None:
-        if step.written_tokens < PARTIAL * visible_tokens(row):
-            self._partial.append(step.written_tokens)
-            return
-        self._expected_tokens += expected
-        self._written_tokens += step.written_tokens
-        self._fit.observe((*_NOT_SENT, *row), step.written_tokens)
+    def _written(self, row: Sequence[float]) -> float:
+        return self._fit.estimate((*_NOT_SENT, *row, *_NOT_DROPPED))
+
+    def _droppable(self, step: Step, told: int) -> tuple[float, float]:
+        """Tokens of reasoning that are not sent again if a provider drops it at once; if it does at a new turn."""
+        usage = step.before.usage or Usage()
+        thought = 0.0
+        if not self._is_cut:
+            thought = told - self._written(spoken_row(self._row)) if usage.reasoning is None else usage.reasoning
+        thought = min(max(0.0, thought), told)
+        if all(message.role != "user" for message in step.messages):
+            self._turn_reasoning += thought * (1 - min(1.0, self._fit.weights[-2]))
+            return (thought, 0.0)
+        turn, self._turn_reasoning = self._turn_reasoning + thought, 0.0
+        return (0.0, turn)
+
+    def _learn_sent(self, step: Step, expected: _Expected) -> None:
+        sent, told = step.sent_tokens, expected.before_told
+        if self._is_cut:
+            row = [a + b for a, b in zip(expected.row, (*_NOT_SENT, *self._row, *_NOT_DROPPED), strict=True)]
+            self._fit.observe(row, sent + told)
+            self._sent_drift.add(sum(expected.sent) + expected.before, sent + told)
+        elif sent >= 2 * sum(expected.row[-2:]):  # where more than all reasoning went, it was something else
+            self._fit.observe(expected.row, sent)
+            if step.growth_tokens > 0:
+                self._sent_drift.add(sum(expected.sent), sent + expected.dropped)
+
+    def _learn_written(self, step: Step, expected: _Expected) -> None:
+        self._outputs.add(step.reply, step.written_tokens, is_cut=self._is_cut)
+        if not self._is_cut:
+            self._written_drift.add(expected.reply, step.written_tokens)
+            self._fit.observe((*_NOT_SENT, *self._row, *_NOT_DROPPED), step.written_tokens)
 
 
-_NOT_SENT, _NOT_WRITTEN = (0.0,) * len(SENT), (0.0,) * len(WRITTEN)
+def _is_cut(row: Sequence[float], told: int) -> bool:
+    """True if the output that was reported can't be that of a whole reply with such a row."""
+    return told < PARTIAL * visible_tokens(row)
 
 
-def _shares(step: Step, sent: Sequence[float], cut: tuple[float, int] | None) -> dict[int, int]:
-    """The reported sizes of a step's entries: the reply's own, and what was sent, divided as it was estimated.
+def _halfway(drift: Drift) -> float:
+    """What estimates are multiplied by. Weights follow the typical amount; hidden reasoning and what agents add unseen
+    come in bursts, so the average is larger. Between the two, neither the single step nor the sum is far off."""
+    return math.sqrt(drift.ratio)
 
-    What was sent is known only as a sum; where the provider dropped more than was sent, it is not known at all. A reply
-    whose own figure was cut off is in the sum that follows it.
 
-    Args:
-        step: the step.
-        sent: estimates of what was sent.
-        cut: estimate and reported figure of the reply before, if that figure was cut off.
-    """
-    *indexes, reply = step.entries
-    known = {reply: step.written_tokens}
-    parts, total = list(zip(indexes, sent, strict=True)), step.sent_tokens
-    if cut is not None:
-        parts.insert(0, (step.before_entry, cut[0]))
-        total += cut[1]
-    whole = sum(estimate for _, estimate in parts)
-    if total < 0 or whole <= 0:
-        return known
-    told, so_far = 0, 0.0
-    shares: dict[int, int] = {}
-    for index, estimate in parts:
-        so_far += estimate
-        upto = round(total * so_far / whole)
-        shares[index] = shares.get(index, 0) + upto - told
-        told = upto
-    return known | shares
+_NOT_SENT, _NOT_WRITTEN, _NOT_DROPPED = (0.0,) * len(SENT), (0.0,) * len(WRITTEN), (0.0, 0.0)
+_NOTHING = (*_NOT_SENT, *_NOT_WRITTEN)

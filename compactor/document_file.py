@@ -28,7 +28,7 @@ def write_document(output: str, *parts: bytes, session_path: str) -> None:
         mode = _output_mode(session_path, target, output)
         _replace_file(target, parts, mode)
     except (OSError, ValueError) as error:
-        raise SessionError(f"{output}: the copy can't be written: {reason(error)}; give another file") from None
+        raise SessionError(f"{output}: the file can't be written: {reason(error)}; give another file") from None
 
 
 def _output_mode(session_path: str, target: str, output: str) -> int:
@@ -41,7 +41,7 @@ def _output_mode(session_path: str, target: str, output: str) -> int:
     there, session_there = _stat(target), _stat(session_path)
     known = there is not None and session_there is not None and os.path.samestat(there, session_there)
     if known or target == os.path.realpath(session_path):
-        raise SessionError(f"{output}: expected another file than the session, found the session file; see --write")
+        raise SessionError(f"{output}: expected another file than the session, found the session file; give another")
     if there is None:
         return stat.S_IMODE(session_there.st_mode) | stat.S_IWUSR if session_there else 0o600
     if not stat.S_ISREG(there.st_mode):

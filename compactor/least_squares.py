@@ -71,3 +71,31 @@ class LeastSquares:
             for k, value in enumerate(pulled):
                 line[k] -= share * value
         return self
+
+
+class Drift:
+    """By how much found amounts exceed expected ones in sum, the newer ones counting more."""
+
+    __slots__ = ("_expected", "_found", "_keep", "_smoothing")
+
+    def __init__(self, *, smoothing: float, keep: float) -> None:
+        """Starts at a ratio of 1.
+
+        Args:
+            smoothing: an amount that counts as expected and found from the start.
+            keep: the part of its weight that an amount keeps when another one comes.
+        """
+        self._smoothing = smoothing
+        self._keep = keep
+        self._expected = 0.0
+        self._found = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """Found a expected amount; 0 at least."""
+        return max(0.0, self._found + self._smoothing) / (self._expected + self._smoothing)
+
+    def add(self, expected: float, found: float) -> None:
+        """Takes in what was found where so much, which is not negative, was expected."""
+        self._expected = self._keep * self._expected + expected
+        self._found = self._keep * self._found + found

@@ -93,17 +93,17 @@ def _content_units(content: str | list[Block] | None) -> tuple[int, int, int]:
 
 def _assistant(message: Message) -> EntryMeasure:
     chars = thinking = wide = 0
-    calls: tuple[str, ...] = ()
-    files: tuple[tuple[str, str], ...] = ()
+    calls: list[str] = []
+    files: list[tuple[str, str]] = []
     for block in message.blocks:
         kind = block.type
         if kind == "toolCall":
             name, arguments = block.name, block.arguments
             chars += utf16_len(name or "") + json_units(arguments)
             if block.id is not None:
-                calls += (block.id,)
+                calls.append(block.id)
             if name in FILE_TOOLS and (pair := file_call(name, arguments)) is not None:
-                files += (pair,)
+                files.append(pair)
         elif kind == "text":
             text = block.text or ""
             chars += utf16_len(text)
@@ -111,7 +111,8 @@ def _assistant(message: Message) -> EntryMeasure:
         elif kind == "thinking":
             thinking += utf16_len(block.thinking or "")
     tokens = -(-(chars + thinking) // CHARS_PER_TOKEN)
-    return EntryMeasure(tokens, 0, _ASSISTANT, calls, (), files, usable_usage(message), 0, thinking, 0, wide)
+    reported = usable_usage(message)
+    return EntryMeasure(tokens, 0, _ASSISTANT, tuple(calls), (), tuple(files), reported, 0, thinking, 0, wide)
 
 
 def _tokens(chars: int, images: int = 0) -> int:

@@ -15,7 +15,7 @@ import msgspec
 from compactor.errors import SessionError
 from compactor.formats.glance import Glance, glance
 from compactor.session_folders_file import SESSION_SUFFIX, claude_name, first_value
-from compactor.session_places_file import PlacedFile, Wanted, placed_files, places
+from compactor.session_places_file import AGENTS, PlacedFile, Wanted, placed_files, places
 
 if TYPE_CHECKING:
     from typing import Any
@@ -151,12 +151,21 @@ def _project(file: PlacedFile, found: Glance) -> str | None:
     return above
 
 
-def named_sessions(start: str, *, cwd: str, env: Mapping[str, str]) -> Iterator[Glanced]:
-    """The sessions of Claude Code in the folder `cwd`, and those of Codex, whose file name has an id that starts so."""
-    for file in placed_files(places(Wanted(cwd=cwd, env=env, agents=("claude-code", "codex")))).files:
+def named_sessions(start: str, *, cwd: str, env: Mapping[str, str], is_all: bool = False) -> Iterator[Glanced]:
+    """The sessions of Claude Code in the folder `cwd`, and those of Codex, whose file name has an id that starts so.
+
+    Args:
+        start: of the id.
+        cwd: the folder that Claude Code's sessions were made in.
+        env: the environment variables.
+        is_all: look for those of Pi as well, and for those that were made in any folder.
+    """
+    wanted = Wanted(cwd=cwd, env=env, agents=AGENTS if is_all else AGENTS[1:], is_all=is_all)
+    for file in placed_files(places(wanted)).files:
         stem = os.path.basename(file.path).removesuffix(SESSION_SUFFIX)
         named = _CODEX_NAME.fullmatch(stem)
-        if file.parent_id is None and (named.group(1) if named else stem).startswith(start):
+        name = named.group(1) if named else stem.partition("_")[2] if file.agent == "pi" else stem
+        if file.parent_id is None and name.startswith(start):
             try:
                 found = glance_file(file, is_whole=False)
             except (SessionError, OSError):

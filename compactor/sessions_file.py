@@ -39,7 +39,9 @@ MAX_LISTED = 5
 """Of the sessions that an ambiguous id may mean, in a message."""
 
 LATEST = "latest"
-"""The word for the newest session of the current folder."""
+"""The word for Pi's newest session of the current folder."""
+
+GIVE = "give a path, or an id that `compactor sessions` shows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +92,12 @@ def find_session(text: str, *, cwd: str, env: Mapping[str, str], session_dir: st
     else:
         others = _of_other_agents(text, cwd, env) if session_dir is None else ()
         found = _by_id([*_sessions(folder), *others], folder, cwd, text)
+    if found is None and mode is not None:
+        raise SessionError(_not_a_file(text, mode))
+    if found is None and text == LATEST:
+        raise SessionError(f"{text}: no session of Pi made in {cwd}: {_searched(folder)}; {GIVE}")
     if found is None:
-        raise SessionError(_not_a_file(text, mode) if mode is not None else _not_found(text, folder, cwd))
+        raise SessionError(_no_such_id(text, folder, cwd, None if session_dir else env))
     return found
 
 
@@ -141,10 +147,7 @@ def _by_id(sessions: Iterable[_Found], folder: str, cwd: str, text: str) -> str 
             f"{', '.join(shown)}{more}; give more of the id, or the path"
         )
     if candidates and not own:
-        raise SessionError(
-            f"{text}: expected a session made in {cwd}, found only {candidates[0].path}, "
-            f"made in {candidates[0].cwd!r}; give that path if it is meant"
-        )
+        raise SessionError(_made_elsewhere(text, cwd, candidates[0].path, candidates[0].cwd))
     return own[0].path if own else None
 
 
@@ -219,10 +222,28 @@ def _not_a_file(text: str, mode: int | None) -> str:
     return f"{text}: expected a session file, found {kind}; give the path of a {SESSION_SUFFIX} file"
 
 
-def _not_found(text: str, folder: str, cwd: str) -> str:
-    """Where it was looked for, and what is there instead."""
+def _searched(folder: str) -> str:
+    """What is in Pi's folder of sessions instead."""
     if not os.path.isdir(folder):
-        return f"{text}: no session found: there is no folder {folder}; give a path, or see `compactor sessions`"
-    what = f"made in {cwd}" if text == LATEST else "whose id starts so"
-    there = sum(1 for _ in _newest_first(folder))
-    return f"{text}: no session {what} among the {there} file(s) in {folder}; give a path, or see `compactor sessions`"
+        return f"there is no folder {folder}"
+    return f"it is none of the {sum(1 for _ in _newest_first(folder))} file(s) in {folder}"
+
+
+def _no_such_id(text: str, folder: str, cwd: str, env: Mapping[str, str] | None) -> str:
+    """Where the session was made that has such an id, if there is one; else where it was looked for.
+
+    With `env` the sessions of all agents and folders are looked at, without it only those in `folder`.
+    """
+    if env is None:
+        return f"{text}: no session has an id that starts so: {_searched(folder)}; {GIVE}"
+    from compactor.session_glance_file import named_sessions  # only where nothing else was found
+
+    other = next(named_sessions(text, cwd=cwd, env=env, is_all=True), None)
+    if other is not None:
+        return _made_elsewhere(text, cwd, other.file.path, other.cwd)
+    return f"{text}: no session of Pi, Claude Code or Codex has an id that starts so ({_searched(folder)}); {GIVE}"
+
+
+def _made_elsewhere(text: str, cwd: str, path: str, made_in: str | None) -> str:
+    where = "elsewhere" if made_in is None else f"in {made_in!r}"
+    return f"{text}: expected a session made in {cwd}, found only {path}, made {where}; give that path if it is meant"

@@ -19,9 +19,15 @@ SENT = ("resultTokens", "userTokens", "results", "userMessages", "omittedTokens"
 """Features of what is sent: tokens of tool results and of everything else, how many of either, tokens that a result
 says were left out of the file, images."""
 
-WRITTEN = ("textTokens", "thinkingTokens", "argumentTokens", "calls", "messages", "escapeTokens")
+WRITTEN = (
+    "textTokens", "thinkingTokens", "argumentTokens", "calls", "messages", "escapeTokens", "thoughts", "signatureChars",
+)  # fmt: skip
 """Features of what the model wrote: tokens of text, of thinking and of arguments as plain text, how many calls and
-messages, and what the arguments cost more as JSON."""
+messages, what the arguments cost more as JSON, whether it thought at all, characters of the thinking's signature."""
+
+HIDDEN = frozenset({"thinkingTokens", "thoughts", "signatureChars"})
+"""Those that tell of reasoning. It may be shortened in the file or be missing from it, but a block of it, even an empty
+one, stands where there was some, and its signature is the reasoning encrypted: as long as that is."""
 
 _OMITTED = re.compile(r"(\d[\d,]*)\s+(?:more\s+)?(?:chars?|characters)\s+(?:omitted|truncated|elided|left out)")
 _MARK_CHARS = 200
@@ -40,7 +46,7 @@ def sent_row(message: Message, count: Count) -> tuple[float, ...]:
     if role == "toolResult":
         text = message.text()
         tokens = count(text)
-        return (tokens, 0.0, 1.0, 0.0, _omitted_chars(text) * tokens / max(1, len(text)), images)
+        return (tokens, 0.0, 1.0, 0.0, omitted_chars(text) * tokens / max(1, len(text)), images)
     return (0.0, sum(map(count, _texts(message))), 0.0, 1.0, 0.0, images)
 
 
@@ -53,22 +59,23 @@ def _texts(message: Message) -> Iterator[str]:
         yield json_text(message.tools_added)
 
 
-def _omitted_chars(text: str) -> int:
-    """Characters that the text says were left out of it."""
+def omitted_chars(text: str) -> int:
+    """Characters that the text says were left out of it, 0 if it says nothing."""
     found = _OMITTED.findall(text[-_MARK_CHARS:])
     return int(found[-1].replace(",", "")[:12]) if found else 0
 
 
-def written_row(message: Message, count: Count) -> tuple[float, ...]:
+def written_row(message: Message, count: Count, signature_chars: int = 0) -> tuple[float, ...]:
     """The row of a reply of the model, in the order of `WRITTEN`; all zero for other messages."""
     if message.role != "assistant":
         return (0.0,) * len(WRITTEN)
-    text = thinking = arguments = escapes = calls = 0
+    text = thinking = arguments = escapes = calls = thoughts = 0
     for block in message.blocks:
         if block.type == "text":
             text += count(block.text or "")
         elif block.type == "thinking":
             thinking += count(block.thinking or "")
+            thoughts = 1
         elif block.type == "toolCall":
             calls += 1
             if block.arguments is None:
@@ -76,7 +83,12 @@ def written_row(message: Message, count: Count) -> tuple[float, ...]:
             plain = count("\n".join(_strings(block.arguments, 0)))
             arguments += plain
             escapes += max(0, count(json_text(block.arguments)) - plain)
-    return (text, thinking, arguments, calls, 1.0, escapes)
+    return (text, thinking, arguments, calls, 1.0, escapes, thoughts, signature_chars)
+
+
+def spoken_row(row: Sequence[float]) -> tuple[float, ...]:
+    """The row of the same reply without its reasoning."""
+    return tuple(0.0 if name in HIDDEN else value for name, value in zip(WRITTEN, row, strict=True))
 
 
 def visible_tokens(row: Sequence[float]) -> float:

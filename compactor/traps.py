@@ -92,7 +92,9 @@ def _trigger_off(decision: Decision) -> Iterator[SessionWarning]:
     )
     if error.turn_tokens:
         text += f", some {amount(max(1, round(abs(off) / error.turn_tokens)), 'turn')} at this session's pace"
-    yield SessionWarning(code=f"trigger_too_{when}", message=f"{text}; --counter calibrated counts closer")
+    if error.median is None:  # another counter has learnt nothing of this session
+        text += "; --counter calibrated counts closer"
+    yield SessionWarning(code=f"trigger_too_{when}", message=text)
 
 
 def _far_below(decision: Decision) -> Iterator[SessionWarning]:

@@ -34,7 +34,8 @@ def write_problem(planned: Planned, *, in_place: bool = True) -> str | None:
             return f"expected the newest entry as the leaf, for version 1 has no branches; found #{leaf.index}; {TODO}"
         if session.warnings:
             return f"expected a file of version 1 without damage, found: {session.warnings[0].message}; {TODO}"
-    problem = _missing_id(session, (leaf, first_kept)) or _doubled_id(planned, leaf, first_kept)
+    problem = _unknown_version(session) or _missing_id(session, (leaf, first_kept))
+    problem = problem or _doubled_id(planned, leaf, first_kept)
     if problem is not None:
         return problem
     gap = _gap(session, leaf, first_kept)
@@ -70,8 +71,8 @@ def branch_write_problem(
     if session.header.version < 2:
         convert = "write it as version 3 (compactor convert --output FILE) and name the copy"
         return f"expected a file with branches, found version {session.header.version}, which has none; {convert}"
-    problem = _missing_id(session, (target, left)) or _later_owner(session, target, "--to")
-    problem = problem or _later_owner(session, left, "--from")
+    problem = _unknown_version(session) or _missing_id(session, (target, left))
+    problem = problem or _later_owner(session, target, "--to") or _later_owner(session, left, "--from")
     if problem is not None:
         return problem
     gap = _gap(session, target, ancestor or target)
@@ -89,6 +90,13 @@ def _other_format(session: Session) -> str:
         f"expected a Pi session to add an entry to, found one of {session.format}; write a Pi copy with --output, or "
         "convert it first (compactor convert)"
     )
+
+
+def _unknown_version(session: Session) -> str | None:
+    """Pi takes a file without a version for one of version 1, and gives all entries new ids and parents."""
+    told = next((warning for warning in session.warnings if warning.code == "unknown_version"), None)
+    convert = "write it as version 3 (compactor convert --output FILE) and name the copy"
+    return None if told is None else f"{told.message.partition('; ')[0]}; {convert}"
 
 
 def _missing_id(session: Session, named: Sequence[Entry]) -> str | None:

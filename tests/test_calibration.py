@@ -1,6 +1,7 @@
 """A counter that learns from the usage that a session reports."""
 
 from random import Random
+from typing import Literal
 
 import pytest
 from builders import SessionBuilder, tool_call, usage
@@ -16,8 +17,8 @@ from compactor.projection import ModelRef, project
 from compactor.step_errors import WARM_UP_STEPS
 
 WEIGHTS = Prior(
-    mean=(1.2, 1.2, 10.0, 10.0, 0.3, 1000.0, 1.2, 1.2, 1.2, 30.0, 5.0, 0.5),
-    deviation=(0.3, 0.3, 10.0, 10.0, 0.5, 500.0, 0.3, 0.5, 0.3, 30.0, 10.0, 0.5),
+    mean=(1.2, 1.2, 10.0, 10.0, 0.3, 1000.0, 1.2, 1.2, 1.2, 30.0, 5.0, 0.5, 10.0, 0.0),
+    deviation=(0.3, 0.3, 10.0, 10.0, 0.5, 500.0, 0.3, 0.5, 0.3, 30.0, 10.0, 0.5, 30.0, 0.1),
 )
 
 
@@ -147,6 +148,102 @@ def test_a_reply_with_hidden_reasoning_weighs_more() -> None:
     assert calibrated(builder).counter.message(reply) > 1.1 * plain.message(reply)
 
 
+Drops = Literal["never", "at once", "at a new turn"]
+
+
+def thinking_talk(
+    steps: int, drops: Drops, *, seed: int = 5, shown: bool = True, signed: bool = False
+) -> SessionBuilder:
+    """A session whose model thinks; each fifth step is a new turn, and reasoning is `drops`ped from the context."""
+    chance, builder, context, turn = Random(seed), SessionBuilder(), 9000, 0
+    for n in range(steps):
+        sent, written, thought = chance.randint(50, 900), chance.randint(50, 300), chance.choice([0, 60, 700])
+        context += round(1.5 * sent)
+        if n % 5 == 0:
+            builder.user("tide " * sent)
+            context -= turn if drops == "at a new turn" else 0
+            turn = 0
+        else:
+            builder.result(f"c{n - 1}", "tide " * sent)
+        block = {"type": "thinking", "thinking": "gull " * thought if shown else ""}
+        block |= {"thinkingSignature": "s" * (200 + 5 * thought)} if signed else {}
+        blocks = [*([block] if thought else []), {"type": "text", "text": "crane " * written}]
+        output, reasoning = round(1.5 * (written + thought)), round(1.5 * thought)
+        builder.assistant([*blocks, tool_call(f"c{n}")], usage=usage(context + output, output=output))
+        context += output - (reasoning if drops == "at once" else 0)
+        turn += reasoning
+    return builder
+
+
+def missed(made: Calibration) -> float:
+    """Error of the sum, as a share of it."""
+    errors = made.counter.errors
+    assert errors is not None and errors.ratio is not None
+    return abs(errors.ratio - 1)
+
+
+@pytest.mark.parametrize("drops", ["never", "at once", "at a new turn"])
+def test_reasoning_that_the_provider_does_not_send_again_is_found_out(drops: Drops) -> None:
+    made = calibrated(thinking_talk(120, drops))
+    assert missed(made) < 0.05
+    assert made.counter.errors is not None
+    assert (made.counter.errors.median or 0) < 0.08
+    assert made.walk.gaps.get("fall", 0) == (0 if drops == "never" else made.walk.replies - 1 - len(made.predicted))
+
+
+def test_a_step_over_which_the_context_shrank_teaches_what_is_dropped_but_is_not_judged() -> None:
+    made = calibrated(thinking_talk(60, "at a new turn"))
+    falls = made.walk.gaps["fall"]
+    assert falls > 3
+    assert len(made.predicted) == made.steps_of_model == 59 - falls
+    turns = [p for p in made.predicted if p.step.messages[0].role == "user"][2:]
+    assert all(abs(p.tokens - p.step.growth_tokens) < 0.25 * p.step.growth_tokens + 60 for p in turns)
+
+
+def test_reasoning_that_a_provider_names_needs_no_estimate() -> None:
+    builder = thinking_talk(120, "at a new turn", shown=False)
+    for row in builder.rows:
+        told = row["message"].get("usage")
+        if told:
+            spoken = sum(len(b.get("text", "").split()) for b in row["message"]["content"])
+            told["reasoning"] = told["output"] - round(1.5 * spoken)
+    predicted = calibrated(builder).predicted
+    turns = [p for p in predicted if p.step.messages[0].role == "user" and p.tokens > 0][1:]
+    assert turns
+    assert all(abs(p.sent - p.step.sent_tokens) < 0.1 * abs(p.step.sent_tokens) + 60 for p in turns)
+
+
+def test_the_length_of_its_signature_tells_how_much_was_thought_unseen() -> None:
+    blind = calibrated(thinking_talk(120, "never", shown=False)).counter.errors
+    signed = calibrated(thinking_talk(120, "never", shown=False, signed=True)).counter.errors
+    assert signed is not None and blind is not None and signed.median is not None and blind.median is not None
+    assert signed.median < 0.05 < blind.median
+
+
+def test_what_an_agent_adds_now_and_then_unseen_is_in_the_sum() -> None:
+    builder, context = SessionBuilder(), 5000
+    for n in range(120):
+        context += 300 + 60 + (700 if n % 6 == 5 else 0)
+        builder.user("tide " * 200)
+        builder.assistant("crane " * 40, usage=usage(context, output=60))
+    made = calibrated(builder)
+    assert missed(made) < 0.2
+    assert made.counter.message(Message(role="user", content="tide " * 200)) > 320
+
+
+def test_a_reply_without_usage_is_part_of_what_the_next_one_read() -> None:
+    chance, builder, context = Random(2), SessionBuilder(), 5000
+    for n in range(80):
+        written = chance.randint(50, 400)
+        context += round(1.5 * written) + 30
+        builder.user("go")
+        told = usage(context, output=round(1.5 * written)) if n % 2 else usage(0)
+        builder.assistant("crane " * written, usage=told)
+    made = calibrated(builder)
+    assert len(made.predicted) == 39
+    assert missed(made) < 0.05
+
+
 def test_another_model_starts_from_its_own_priors_and_goes_on_when_it_comes_back() -> None:
     builder = talk(30, rate=2.0, model="gantry-1")
     builder.assistant("x", usage=usage(900_000, output=5), model="gantry-2")
@@ -158,12 +255,13 @@ def test_another_model_starts_from_its_own_priors_and_goes_on_when_it_comes_back
     assert back.walk.gaps == {"model_switch": 2}
 
 
-def test_a_context_that_shrank_does_not_spoil_the_weights() -> None:
+def test_a_context_that_shrank_for_another_reason_does_not_spoil_the_weights() -> None:
     builder = talk(40)
-    before = calibrated(builder).counter.weights
+    result = Message(role="toolResult", content="tide " * 500)
+    before = calibrated(builder).counter.message(result)
     builder.user("go on")
     builder.assistant("x", usage=usage(100, output=5))
-    assert calibrated(builder).counter.weights == before
+    assert calibrated(builder).counter.message(result) == before
 
 
 @given(sessions())

@@ -75,7 +75,7 @@ def test_without_a_model_the_summary_has_the_sections_of_a_branch_and_nothing_is
     assert headings == [*SECTIONS["branch"][:3], *PROGRESS_PARTS, *SECTIONS["branch"][3:]]
     assert "<read-files>\ndepth.md\n</read-files>" in done.out
     assert done.talk == [
-        "summarized 3 messages with about 26 tokens of the branch that ends in 00000006 (#5); "
+        "summarized 3 messages with about 26 tokens of the branch that ends in #5 00000006; "
         "nothing was written (see --write and --output)"
     ]
     assert session.read_bytes() == before
@@ -112,9 +112,9 @@ def test_a_dry_run_asks_nobody_and_says_what_would_be_read(session: Path, tmp_pa
     assert shown.code == 0
     assert shown.err == ""
     rows = dict(line.split("  ", 1) for line in shown.out.splitlines())
-    assert rows["left"].strip() == "00000006 (#5), 4 entries after what both branches share"
-    assert rows["go on"].strip() == "from 00000008 (#7)"
-    assert rows["shared"].strip() == "up to 00000002 (#1)"
+    assert rows["left"].strip() == "#5 00000006, 4 entries after what both branches share"
+    assert rows["go on"].strip() == "from #7 00000008"
+    assert rows["shared"].strip() == "up to #1 00000002"
     assert "depth.md" in shown.out and "berths.csv" in shown.out
 
 

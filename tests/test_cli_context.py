@@ -72,7 +72,7 @@ def test_text_says_what_was_done_to_a_message(tmp_path: Path) -> None:
     assert "not sent" in lines[5]
     assert row(context(path), "system") == "2 messages (#0, #4) are replayed into one: 7 tokens"
     whole = context(path, "--full").out
-    assert "[content replaced by the edit 00000006 (#5)]" in whole
+    assert "[content replaced by the edit #5 (00000006)]" in whole
     assert "      [call] bash()" in whole
 
 
@@ -94,6 +94,7 @@ def test_the_size_is_told_as_by_plan(tmp_path: Path) -> None:
     builder.assistant("Here.", usage=usage(900))
     path = saved(builder, tmp_path)
     assert row(context(path), "context") == "2 messages, 900 tokens (reported by the provider)"
+    assert row(context(path), "reported").split()[:2] == ["900", "tokens"]
     builder.user("x" * 40)
     path = saved(builder, tmp_path)
     text = "3 messages, about 910 tokens: 900 reported by the provider, about 10 since (estimated with pi)"

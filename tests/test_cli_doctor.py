@@ -31,7 +31,7 @@ def test_a_clean_session_is_said_to_be_clean(tmp_path: Path) -> None:
     done = run("doctor", written(tmp_path / "a.jsonl"))
     assert (done.code, done.err) == (0, "")
     assert "found  nothing" in done.out
-    assert "type   Pi session, version 3, 2 entries" in done.out
+    assert "type   Pi version 3, 2 entries" in done.out
 
 
 def test_damage_is_told_with_its_line_and_what_to_do(tmp_path: Path) -> None:
@@ -68,6 +68,16 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     assert len(told) == 1
     assert told[0]["session"]["format"] == "pi"
     assert [(f["code"], f["line"], f["entryId"]) for f in told[0]["findings"]] == [("dangling_call", 2, "00000001")]
+
+
+def test_files_of_a_relative_folder_are_named_from_there(tmp_path: Path) -> None:
+    written(tmp_path / "s" / "deep" / "b.jsonl")
+    for word, cwd in ((".", tmp_path / "s"), ("s", tmp_path), (tmp_path / "s", tmp_path)):
+        done = run_process("doctor", word, cwd=cwd, PYTHONPATH=str(Path(__file__).parents[1]))
+        assert [line.split() for line in done.out.splitlines() if "clean" in line] == [
+            ["clean", os.path.join("deep", "b.jsonl")]
+        ]
+        assert done.out.startswith(f"folder  {tmp_path / 's'}\n")
 
 
 def test_a_folder_has_a_line_for_each_file_and_a_total(tmp_path: Path) -> None:

@@ -66,15 +66,15 @@ def test_text_says_what_the_json_says(session: Path) -> None:
     options = ("--keep-recent-tokens", 300, "--context-window", 1000, "--reserve-tokens", 300)
     found, done = planned(session, *options), run("plan", session, *options)
     assert (done.code, done.err) == (0, "")
-    assert row(done, "session") == f"{session} (version 3, 20 entries)"
+    assert row(done, "session") == f"{session} (Pi version 3, 20 entries)"
     assert row(done, "model") == "dock/gantry-1"
-    assert row(done, "leaf") == f"{found['leaf']['id']} (#19), 20 entries on its branch"
+    assert row(done, "leaf") == f"#19 {found['leaf']['id']}, 20 entries on its branch"
     assert row(done, "context") == f"about {found['contextTokens']} tokens (estimated with pi)"
     assert row(done, "trigger") == "does not compact: the threshold is 700 tokens (1,000 window - 300 reserve)"
     cut = found["plan"]
     assert row(done, "summarize") == f"{cut['messagesToSummarize']} messages of history"
     kept = f"{cut['keptMessages']} messages, about {cut['keptTokens']} tokens by pi"
-    assert row(done, "keep") == f"{kept}, from {cut['firstKeptEntryId']} ({cut['firstKept']}) on"
+    assert row(done, "keep") == f"{kept}, from {cut['firstKept']} {cut['firstKeptEntryId']} on"
     assert row(done, "read") == "crane0.md, crane1.md"
     assert row(done, "modified") == "berths.csv"
     for reason in found["explanation"]:
@@ -131,7 +131,7 @@ def test_a_session_without_entries_has_neither_leaf_nor_model(tmp_path: Path) ->
     path = saved(SessionBuilder(), tmp_path)
     found = planned(path)
     assert (found["leaf"], found["model"], found["entries"], found["roles"]) == (None, None, 0, {})
-    assert row(run("plan", path), "session").endswith("(version 3, 0 entries)")
+    assert row(run("plan", path), "session").endswith("(Pi version 3, 0 entries)")
 
 
 def test_a_split_turn_is_told(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_one_of_a_thing_is_not_told_in_the_plural(tmp_path: Path) -> None:
     builder.user("Go.")
     done = run("plan", saved(builder, tmp_path), "--keep-recent-tokens", 1, "--leaf", "#1")
     assert row(done, "summarize") == "1 message of history"
-    assert row(done, "keep") == "1 message, about 1 token by pi, from 00000002 (#1) on"
+    assert row(done, "keep") == "1 message, about 1 token by pi, from #1 00000002 on"
     first = run("plan", saved(SessionBuilder(rows=builder.rows[:1]), tmp_path))
-    assert row(first, "leaf") == "00000001 (#0), 1 entry on its branch"
+    assert row(first, "leaf") == "#0 00000001, 1 entry on its branch"
 
 
 def test_what_the_settings_warn_of_is_told_once(session: Path) -> None:

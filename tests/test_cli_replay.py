@@ -45,7 +45,7 @@ def test_text_says_what_the_json_says(session: Path) -> None:
     found, done = replayed(session, *SMALL), run("replay", session, *SMALL)
     assert (done.code, done.err) == (0, "")
     assert row(done, "session") == f"{session} (Pi version 3, 51 entries)"
-    assert row(done, "leaf").endswith("(#50), 51 entries on its branch")
+    assert row(done, "leaf") == "#50 00000033, 51 entries on its branch"
     largest = max(point["tokens"] for point in found["series"])
     assert row(done, "context") == f"looked at after 20 replies, 0 with reported usage; at most {largest:,} tokens"
     assert row(done, "threshold") == "800 tokens (1,000 window - 200 reserve); keeps 250"

@@ -8,6 +8,9 @@ from builders import SessionBuilder, tool_call, usage
 from command_line import Ran, run, run_process
 from pytest_httpserver import HTTPServer
 from test_calibration import talk
+from test_views_tokens import view_of
+
+from compactor.cli.tokens_report import tokens_text
 
 
 def saved(builder: SessionBuilder, folder: Path) -> Path:
@@ -44,7 +47,41 @@ def test_text_has_the_same_figures_and_a_chart(session: Path) -> None:
     assert "half of the steps were less than" in done.out
     chart = [line for line in done.out.splitlines() if "┤" in line]
     assert len(chart) == 12 and any("c" in line for line in chart)
-    assert all(len(line) <= 80 for line in chart)
+    assert all(len(line) <= 100 for line in chart)
+
+
+@pytest.mark.parametrize("columns", [40, 68, 69, 94, 95, 200])
+def test_the_report_is_no_wider_than_the_screen(columns: int) -> None:
+    builder = talk(60)
+    builder.user("What now?")
+    builder.assistant("x", usage=usage(10, output=1))
+    builder.message("tide" * 30, content="What next?")
+    builder.user("And then?")
+    lines = tokens_text(view_of(builder, "calibrated"), None, columns).splitlines()
+    assert max(map(len, lines)) <= columns
+    (head,) = [line for line in lines if line.startswith("  counter ")]
+    assert ("predicted" in head, "toolResult" in head) == (columns >= 95, columns >= 69)
+    assert all(word in head for word in ("ratio", "median", "9 of 10"))
+
+
+def test_what_can_not_be_known_is_named(tmp_path: Path) -> None:
+    done = run("tokens", saved(talk(60, told=0.01), tmp_path))
+    assert "only guessed: 59 replies whose output was reported while it was still streaming" in done.out
+    builder = talk(30)
+    builder.assistant("x", usage=usage(10, output=1))
+    done = run("tokens", saved(builder, tmp_path))
+    assert "not counted: 1 reply after which the context was smaller" in done.out
+    assert "only guessed" not in done.out
+
+
+def test_what_was_reported_beside_the_messages_is_told(tmp_path: Path) -> None:
+    path = saved(talk(30), tmp_path)
+    assert "were reported beside them: system prompt" in run("tokens", path).out
+    assert "beside them" not in run("tokens", path, "--counter", "pi").out
+    builder = talk(30)
+    builder.user("Go on.")
+    builder.assistant("x", usage=usage(10, output=1))
+    assert "less were reported" in run("tokens", saved(builder, tmp_path)).out
 
 
 def test_reading_again_gives_the_same_bytes(session: Path) -> None:

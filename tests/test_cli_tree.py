@@ -136,10 +136,10 @@ def test_the_heading_says_what_the_session_holds(tmp_path: Path) -> None:
     builder.add("label", targetId="00000001", label="start")
     path = saved(builder, tmp_path)
     assert run("tree", path).out.split("\n\n")[0].splitlines() == [
-        f"session  {path} (Pi version 3)",
+        f"session  {path} (Pi version 3, 44 entries)",
         "project  /srv/harbor",
         "leaf     #43 0000002c, 6 entries on its branch",
-        "holds    44 entries, 2 branches, 1 compaction, 1 branch summary and 1 label",
+        "holds    2 branches, 1 compaction, 1 branch summary and 1 label",
     ]
 
 

@@ -122,8 +122,8 @@ def test_a_folder_is_summed_with_each_request_once_and_other_files_are_told(tmp_
     assert done.code == 0
     assert [line.split(":")[0] for line in done.talk] == ["skipped", "skipped"]
     rows = [line.split() for line in done.out.splitlines()]
-    assert ["one.jsonl", "11", "17,450", "1,704", "5,000", "2,400", "26,554", "$0.100"] in rows
-    assert ["forks/two.jsonl", "12", "18,450", "1,704", "5,000", "2,400", "27,554", "$0.104"] in [
+    assert ["one", "11", "17,450", "1,704", "5,000", "2,400", "26,554", "$0.100"] in rows
+    assert ["forks/two", "12", "18,450", "1,704", "5,000", "2,400", "27,554", "$0.104"] in [
         [cell.replace("\\", "/") for cell in row] for row in rows
     ]
     assert ["total", "12", "18,450", "1,704", "5,000", "2,400", "27,554", "$0.104"] in rows
@@ -158,8 +158,8 @@ def test_a_large_folder_shows_the_dearest_sessions_and_counts_the_rest(tmp_path:
         builder.add("message", parentId="gone", message={"role": "user", "content": "Go."})
         saved(builder, tmp_path, f"{n:02}.jsonl")
     done = run("usage", tmp_path)
-    assert "22.jsonl" in done.out
-    assert "02.jsonl" not in done.out
+    assert "\n  22  " in done.out
+    assert "\n  02  " not in done.out
     assert "and 3 more sessions; --json has all" in done.out
     assert "23 warnings in" in done.out
 
@@ -314,4 +314,4 @@ def test_sessions_of_a_relative_folder_are_named_from_there(tmp_path: Path) -> N
     for words, cwd in ((("usage", "."), tmp_path), (("usage", tmp_path.name), tmp_path.parent)):
         done = run_process(*words, cwd=cwd, PYTHONPATH=str(Path(__file__).parents[1]))
         assert done.code == 0
-        assert "\n  one.jsonl  " in done.out
+        assert "\n  one  " in done.out

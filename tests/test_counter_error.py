@@ -9,6 +9,7 @@ from compactor.counter_error import MIN_STEPS, CounterError, counter_error
 from compactor.measure import measure
 from compactor.projection import project
 from compactor.step_errors import StepErrors
+from compactor.token_features import SENT, WRITTEN
 from compactor.tokens import Counter, PiCounter
 
 
@@ -59,13 +60,12 @@ def test_a_context_that_shrank_is_no_step() -> None:
 
 def test_a_counter_that_learns_brings_its_own_errors() -> None:
     errors = StepErrors(steps=9, predicted=90.0, reported=100, median=0.1, p90=0.2)
-    counter = CalibratedCounter(count=len, weights=(1.0,) * 12, errors=errors)
+    counter = CalibratedCounter(count=len, weights=(1.0,) * len((*SENT, *WRITTEN)), errors=errors)
     error = error_of(talk(3), counter)
     assert error is not None
     assert (error.steps, error.ratio, error.median) == (9, 0.9, 0.1)
-    nothing = CalibratedCounter(
-        count=len, weights=(1.0,) * 12, errors=StepErrors(steps=0, predicted=0, reported=0, median=None, p90=None)
-    )
+    untaught = StepErrors(steps=0, predicted=0, reported=0, median=None, p90=None)
+    nothing = CalibratedCounter(count=len, weights=(1.0,) * len((*SENT, *WRITTEN)), errors=untaught)
     assert error_of(talk(3), nothing) is None
 
 

@@ -99,6 +99,8 @@ ONE, TWO, THREE = DATA.splitlines()
         (DATA.replace(b'"version":3', b'"version":9'), [("note", "newer_version", 1)]),
         (DATA.replace(b'"version":3', b'"version":"3"'), [("warning", "unknown_version", 1)]),
         (DATA.replace(b'"role":"user"', b'"role":5'), [("warning", "malformed_field", 2)]),
+        (DATA.replace(b'"role":"user",', b""), [("error", "missing_message", 2)]),
+        (DATA.replace(b'"message":{', b'"massage":{', 1), [("error", "missing_message", 2)]),
         (b"# my notes\n", [("error", "not_a_session", 1)]),
         (b'{"type":"session_meta","payload":{}}\n', [("note", "no_entries", None)]),
         (ONE + b"\n", [("note", "no_entries", None)]),

@@ -84,3 +84,5 @@ def test_summaries_of_branches_are_looked_at_too() -> None:
     builder = SessionBuilder()
     builder.branch_summary(None)  # type: ignore[arg-type]
     assert findings_of(builder, *LAYOUT) == []
+    (empty,) = findings_of(builder, "empty_summary")
+    assert (empty.severity, empty.line) == ("note", line_of(builder, builder.leaf or ""))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactor.least_squares import LeastSquares, Prior
+from compactor.least_squares import Drift, LeastSquares, Prior
 
 PRIOR = Prior(mean=(1.0, 10.0), deviation=(0.5, 10.0))
 
@@ -72,3 +72,20 @@ def test_weights_stay_finite_and_the_same_on_every_run(seen: list[tuple[float, f
 
 def test_figures_beyond_all_bounds_teach_nothing() -> None:
     assert fresh().observe((1e308, 1e308), 1.0).weights == PRIOR.mean
+
+
+def test_a_drift_is_what_was_found_in_sum_for_what_was_expected() -> None:
+    drift = Drift(smoothing=100.0, keep=1.0)
+    assert drift.ratio == 1.0
+    drift.add(300.0, 700.0)
+    assert drift.ratio == 2.0
+    drift.add(0.0, -5000.0)
+    assert drift.ratio == 0.0
+
+
+def test_a_drift_follows_the_newer_amounts() -> None:
+    drift = Drift(smoothing=1.0, keep=0.9)
+    for found in (300.0, 80.0):
+        for _ in range(60):
+            drift.add(100.0, found)
+    assert 0.8 <= drift.ratio < 0.82

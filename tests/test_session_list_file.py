@@ -435,11 +435,29 @@ def test_an_id_of_another_folders_session_names_its_path(home: Home) -> None:
     assert str(path) in str(raised.value)
 
 
+def test_an_id_from_the_list_of_all_folders_leads_to_the_path(home: Home) -> None:
+    other = home.root / "harbor-d"
+    paths = [
+        home.pi("abc-1", cwd=other, folder=home.pi_folder(other)),
+        home.claude("bcd-1", cwd=other, folder=home.claude_folder(other)),
+    ]
+    for text, path in zip(("abc", "bcd"), paths, strict=True):
+        with pytest.raises(SessionError, match="give that path if it is meant") as raised:
+            find(home, text)
+        assert str(path) in str(raised.value)
+
+
+def test_an_id_that_nobody_has_is_said_to_be_looked_for_everywhere(home: Home) -> None:
+    home.pi("abc-1")
+    with pytest.raises(SessionError, match="no session of Pi, Claude Code or Codex has an id that starts so"):
+        find(home, "zzz")
+
+
 def test_latest_is_pis_and_an_id_in_a_given_folder_is_looked_up_only_there(home: Home) -> None:
     own = home.pi(minute=1)
     home.claude("claude-9", minute=9)
     assert find(home, "latest") == str(own)
-    with pytest.raises(SessionError, match="no session whose id starts so"):
+    with pytest.raises(SessionError, match="no session has an id that starts so"):
         find(home, "claude", session_dir=str(home.pi_folder()))
 
 

@@ -246,7 +246,7 @@ def test_ids_in_messages_are_safe_to_print(place: Place) -> None:
 def test_nothing_found_says_where_it_looked(place: Place, text: str) -> None:
     assert f"there is no folder {place.folder}" in place.refusal(text)
     place.folder.mkdir(parents=True)
-    assert f"0 file(s) in {place.folder}" in place.refusal(text)
+    assert f"none of the 0 file(s) in {place.folder}" in place.refusal(text)
 
 
 @pytest.mark.parametrize("text", ["missing.jsonl", "missing/a", "./latest", "a/" * 3000, "x" * 5000 + ".jsonl"])

@@ -101,6 +101,21 @@ def test_output_that_the_encoding_lacks_is_escaped(tmp_path: Path) -> None:
     assert "model    dock/\\u691c\\u67fb\\U0001f6a2" in done.out
 
 
+def test_signs_that_the_encoding_lacks_are_typed_and_the_others_stay(tmp_path: Path) -> None:
+    builder = SessionBuilder(header={"cwd": str(tmp_path)})
+    builder.user("Where is crane 3? " * 40)
+    saved(builder, tmp_path)
+    for encoding, quoted in (
+        ("ascii", '"Where is crane 3?'),
+        ("cp1252", "\u201cWhere is crane 3?"),
+        ("utf-8", "\u201cWhere"),
+    ):
+        env = process_env({"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding})
+        words = [*PROGRAM, "sessions", "--session-dir", ".", "--agent", "pi"]
+        out = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, check=True).stdout.decode(encoding)
+        assert quoted in out and "\\u" not in out
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="skipped: no pseudo-terminal")
 def test_json_on_a_terminal_is_still_json_and_holds_nothing_that_acts_on_it(tmp_path: Path) -> None:
     path = saved(hostile_session(), tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given
 from strategies import texts
 
 from compactor.messages import Block, Message
-from compactor.token_features import SENT, WRITTEN, sent_row, visible_tokens, written_row
+from compactor.token_features import HIDDEN, SENT, WRITTEN, sent_row, spoken_row, visible_tokens, written_row
 
 
 def words(text: str) -> int:
@@ -74,9 +74,18 @@ def test_what_the_model_wrote_is_counted_by_kind() -> None:
         ],
     )
     row = named(WRITTEN, written_row(message, words))
-    assert row == {"textTokens": 2, "thinkingTokens": 3, "argumentTokens": 8, "calls": 2, "messages": 1}
+    expected = {"textTokens": 2, "thinkingTokens": 3, "argumentTokens": 8, "calls": 2, "messages": 1, "thoughts": 1}
+    assert row == expected
     assert visible_tokens(written_row(message, words)) == 10
     assert named(WRITTEN, written_row(Message(role="user", content="x"), words)) == {}
+
+
+def test_a_block_of_thinking_counts_even_if_it_is_empty_and_so_does_its_signature() -> None:
+    message = Message(role="assistant", content=[Block(type="thinking", thinking=""), text("two words")])
+    row = written_row(message, words, 640)
+    assert named(WRITTEN, row) == {"textTokens": 2, "messages": 1, "thoughts": 1, "signatureChars": 640}
+    assert named(WRITTEN, spoken_row(row)) == {"textTokens": 2, "messages": 1}
+    assert set(WRITTEN) > HIDDEN
 
 
 def test_what_arguments_cost_more_as_json_is_counted_apart() -> None:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 import pytest
 from explained import Row, Settings, call, compaction, explained, message, omission, reply, result, user
 
+from compactor.calibration import CalibratedCounter
+from compactor.step_errors import StepErrors
+from compactor.token_features import SENT, WRITTEN
 from compactor.tokens import TokenizerCounter
 
 HEALTHY = [user(50), reply(50), user(60), reply(60, usage=5_000)]
@@ -192,6 +195,15 @@ def test_a_late_trigger_is_told_in_tokens_and_turns() -> None:
     assert "saw 25% of what the provider reported over 7 steps" in text
     assert "the estimated 1,000 are likely about 4,000" in text
     assert "about 3,000 too late, some 8 turns" in text
+    assert text.endswith("--counter calibrated counts closer")
+
+
+def test_a_counter_that_learnt_is_not_told_to_be_replaced_by_itself() -> None:
+    errors = StepErrors(steps=90, predicted=400.0, reported=1000, median=0.2, p90=0.5)
+    counter = CalibratedCounter(count=len, weights=(1.0,) * len((*SENT, *WRITTEN)), errors=errors)
+    text = explained([*REPORTED, user(1_000)], Settings(keep=2_000, counter=counter)).warnings["trigger_too_late"]
+    assert "the calibrated counter saw 40%" in text
+    assert "--counter" not in text
 
 
 def test_without_a_turn_the_pace_is_left_out() -> None:

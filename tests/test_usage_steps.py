@@ -6,8 +6,8 @@ from hypothesis import given
 from strategies import sessions
 
 from compactor.branch import active_branch, find_leaf
-from compactor.messages import Usage
-from compactor.usage_steps import Walk, usage_steps, walked, written_tokens
+from compactor.messages import Block, Message, Usage
+from compactor.usage_steps import CutOutputs, Walk, shares, usage_steps, walked, written_tokens
 
 
 def reply(builder: SessionBuilder, context: int, output: int, *calls: object, **fields: object) -> str:
@@ -96,9 +96,62 @@ def test_every_step_grows_and_no_entry_is_in_two(builder: SessionBuilder) -> Non
     session = builder.session()
     branch = active_branch(session, find_leaf(session, None)).entries
     walk = Walk()
-    steps = list(walked(branch, walk))
+    given_steps = list(walked(branch, walk))
+    steps = [step for step in given_steps if step.growth_tokens > 0]
     assert steps == walk.steps
-    seen = [index for step in steps for index in step.entries]
+    assert len(given_steps) - len(steps) == walk.gaps.get("fall", 0)
+    seen = [index for step in given_steps for index in step.entries]
     assert len(seen) == len(set(seen))
-    assert all(step.growth_tokens > 0 for step in steps)
     assert len(steps) + sum(walk.gaps.values()) <= max(0, walk.replies)
+
+
+def test_the_signatures_of_a_replys_thinking_are_measured_as_they_stand_in_the_file() -> None:
+    builder = SessionBuilder()
+    reply(builder, 1000, 50)
+    builder.result("c0", '"thinkingSignature":"in a result"')
+    blocks = [
+        {"type": "thinking", "thinking": "", "thinkingSignature": 'a\\"b'},
+        {"type": "thinking", "thinking": "", "thinkingSignature": "ccc"},
+    ]
+    builder.assistant(blocks, usage=usage(1200, output=50))
+    builder.user('"thinkingSignature":"of a user"')
+    reply(builder, 1300, 50)
+    one, two = walk_of(builder).steps
+    # A backslash and a quote, each with its escape.
+    assert (one.before_signature_chars, one.reply_signature_chars) == (0, len('a\\\\\\"b') + 3)
+    assert (two.before_signature_chars, two.reply_signature_chars) == (one.reply_signature_chars, 0)
+
+
+def calling(tool: str | None) -> Message:
+    return Message(role="assistant", content=[Block(type="toolCall", name=tool)] if tool else "Done.")
+
+
+def test_whether_a_figure_is_cut_off_is_told_by_the_tool_that_ends_the_reply() -> None:
+    outputs = CutOutputs()
+    assert outputs.expected(calling("read")) is None
+    for n in range(20):
+        outputs.add(calling("read"), 2 + n % 2, is_cut=True)
+        outputs.add(calling("edit"), 400, is_cut=False)
+    assert outputs.expected(calling("read")) == 2.5
+    assert outputs.expected(calling("edit")) is None
+    assert outputs.expected(calling("never seen")) is None
+
+
+def test_a_tool_that_was_seldom_seen_goes_with_the_other_replies() -> None:
+    outputs = CutOutputs()
+    for _ in range(20):
+        outputs.add(calling("read"), 3, is_cut=True)
+    outputs.add(calling("edit"), 400, is_cut=False)
+    assert outputs.expected(calling("edit")) == outputs.expected(calling(None)) == 3
+
+
+@given(sessions())
+def test_shares_add_up_to_what_was_reported(builder: SessionBuilder) -> None:
+    session = builder.session()
+    branch = active_branch(session, find_leaf(session, None)).entries
+    for step in usage_steps(branch).steps:
+        estimates = [1.5 * n for n in range(len(step.entries) - 1)]
+        found = shares(step, estimates, None)
+        assert found[step.entries[-1]] == step.written_tokens
+        if step.sent_tokens >= 0 and sum(estimates) > 0:
+            assert sum(found.values()) == step.growth_tokens

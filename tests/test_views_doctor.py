@@ -52,5 +52,5 @@ def test_a_repair_lists_what_was_mended_and_what_the_copy_still_has() -> None:
 def test_a_folder_has_all_files_and_the_totals() -> None:
     told = folder_json("harbor", [diagnosis_of(DATA), diagnosis_of(b""), diagnosis_of(DATA + b"{torn")])
     assert told["counts"] == {"error": 2, "warning": 0, "note": 1}
-    assert (told["path"], told["clean"], len(told["files"])) == ("harbor", 1, 3)
+    assert (told["folder"], told["clean"], len(told["files"])) == ("harbor", 1, 3)
     assert json.loads(json_text(told)) == told

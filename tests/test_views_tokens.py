@@ -49,13 +49,30 @@ def test_steps_that_only_the_user_opened_show_the_users_kind() -> None:
     assert (bias["user"], bias["reply"], bias["toolResult"]) == (0.5, 0.5, None)
 
 
+def test_steps_with_results_and_words_of_the_user_show_the_kind_of_neither() -> None:
+    builder = SessionBuilder()
+    for n in range(30):
+        builder.result("c1", "one two")
+        builder.user("three")
+        builder.assistant("four", usage=usage(1000 + 100 * n, output=2))
+    bias = json_of(builder)["counters"]["o200k"]["biasByKind"]
+    assert (bias["user"], bias["toolResult"], bias["reply"]) == (None, None, 0.5)
+
+
+def test_a_block_that_nobody_knows_is_of_no_kind() -> None:
+    builder = SessionBuilder()
+    builder.assistant([{"type": "hologram", "text": "x"}, {"type": "text", "text": "a" * 40}])
+    assert json_of(builder)["byKind"] == {"replyText": 10}
+
+
 def test_without_steps_nothing_is_measured() -> None:
     builder = SessionBuilder()
     builder.user()
     found = json_of(builder)
-    assert found["context"] == {"tokens": 5, "source": "estimated", "reported": 0, "estimated": 5}
+    context = {"tokens": 5, "source": "estimated", "reported": 0, "estimated": 5, "besideMessages": None}
+    assert found["context"] == context
     assert all(c["ratio"] is None and c["medianStepError"] is None for c in found["counters"].values())
-    assert found["calibration"] == {"priors": "any", "steps": 0, "replies": 0, "notSteps": {}}
+    assert found["calibration"] == {"priors": "any", "steps": 0, "replies": 0, "notSteps": {}, "guessed": {}}
 
 
 def test_tokens_are_told_by_role_and_by_kind() -> None:
@@ -116,6 +133,48 @@ def test_what_made_no_step_is_counted_by_reason() -> None:
     builder = talk(4)
     builder.assistant("x", usage=usage(10, output=1))
     assert json_of(builder)["calibration"]["notSteps"] == {"fall": 1}
+
+
+def test_what_was_reported_beside_the_messages_is_told() -> None:
+    builder = SessionBuilder()
+    builder.user("x" * 400)
+    builder.assistant("a" * 200, usage=usage(9_000, output=50))
+    builder.user("x" * 80)
+    assert json_of(builder)["context"] == {
+        "tokens": 9_020, "source": "reported+estimated", "reported": 9_000, "estimated": 20, "besideMessages": 8_850,
+    }  # fmt: skip
+
+
+def test_a_reply_that_failed_is_no_part_of_the_calibrated_context() -> None:
+    builder = talk(4)
+    whole = view_of(builder, "calibrated").by_role
+    builder.assistant("never finished " * 300, stopReason="aborted", usage=usage(0))
+    assert view_of(builder, "calibrated").by_role == whole
+    assert view_of(builder, "pi").by_role["assistant"] > 1_000
+
+
+def thinking(text: str, **fields: str) -> list[dict[str, Any]]:
+    return [{"type": "thinking", "thinking": text, **fields}, {"type": "text", "text": "one two"}]
+
+
+def test_what_no_counter_can_know_is_counted_by_what_it_is() -> None:
+    builder, context = SessionBuilder(), 1000
+    for content, output, reasoning in [
+        ("one two", 2, None),
+        (thinking(""), 40, None),
+        (thinking("", thinkingSignature="s" * 80), 40, None),
+        (thinking("hm"), 40, None),
+        ("one two", 40, 36),
+        ("word " * 100, 1, None),
+    ]:
+        builder.user([{"type": "text", "text": "look"}, image()] if output == 1 else "go")
+        builder.result("c1", "tide [truncated: 900 chars omitted]" if reasoning else "tide")
+        context += 100
+        told = usage(context, output=output) | ({"reasoning": reasoning} if reasoning else {})
+        builder.assistant(content, usage=told)
+    assert json_of(builder)["calibration"]["guessed"] == {
+        "hiddenReasoning": 2, "cutOutputs": 1, "shortenedResults": 1, "images": 1,
+    }  # fmt: skip
 
 
 @given(sessions())

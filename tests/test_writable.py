@@ -45,6 +45,12 @@ def test_version_1_has_no_branches_and_is_pointed_to_convert() -> None:
         assert "compactor convert" in (problem_of(session, "#5", "#3", in_place=in_place) or "")
 
 
+def test_a_file_that_pi_would_link_anew_for_want_of_a_version_takes_none() -> None:
+    data = forked().data().replace(b'"version":3,', b"", 1)
+    for in_place in (True, False):
+        assert "found none; write it as version 3" in (problem_of(parse_session(data), in_place=in_place) or "")
+
+
 def test_a_session_of_another_agent_takes_an_entry_in_a_copy_only() -> None:
     session = msgspec.structs.replace(forked().session(), format="codex")
     assert "one of codex" in (problem_of(session) or "")

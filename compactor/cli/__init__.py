@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Compact the context of a coding agent's session, and see what that does.
 
-    SESSION is the path of a session file, `latest` for the newest session of the current directory, or the start of a
-    session id. Nothing is written unless --write or --output is given. Exit codes: 0 done, 1 refused or failed,
-    2 wrong usage, 3 nothing to do, 130 stopped with Ctrl-C.
+    SESSION is the path of a session file of Pi, Claude Code or Codex, `latest` for Pi's newest session of the current
+    directory, or the start of the id of a session made there. Nothing is written unless --write or --output is given.
+    Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 nothing to do, 130 stopped with Ctrl-C.
     """

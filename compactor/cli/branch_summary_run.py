@@ -18,19 +18,17 @@ from compactor.cli.asking import (
     told_target,
 )
 from compactor.cli.client_options import ClientFlags
+from compactor.cli.columns import files_text, labelled, named, session_text, warning_lines
 from compactor.cli.inputs import SessionOptions, counter_for, open_session, settings_files, settings_for
-from compactor.cli.terminal import one_line, say, write_json, write_text
+from compactor.cli.terminal import say, write_json, write_text
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.errors import ModelAborted, SessionError
 from compactor.formats.registry import parse_session
 from compactor.js_text import json_text, utf8
 from compactor.projection import session_model
 from compactor.views.branch_summary import branch_json
-from compactor.wording import amount, shown_id
+from compactor.wording import amount
 from compactor.writable import branch_write_problem
-
-MAX_FILES = 6
-"""Files named in the report; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ def run(options: BranchOptions) -> int:
         say(f"warning: {warning.message} [{warning.code}]")
     tell_notes(made.summary, options.flags)
     where = told_target(reading.session, write=options.write, output=options.output)
-    say(f"summarized {_size(reading)} of the branch that ends in {_named(reading.left)}; {where}")
+    say(f"summarized {_size(reading)} of the branch that ends in {named(reading.left)}; {where}")
     return DONE
 
 
@@ -146,33 +144,21 @@ def _tell_reading(reading: BranchReading, warnings: Sequence[SessionWarning], op
 
 def reading_text(reading: BranchReading, warnings: Sequence[SessionWarning]) -> str:
     """What would be read, as a few labelled rows, and the warnings."""
-    rows = list(_rows(reading))
-    width = max(len(label) for label, _ in rows)
-    lines = [f"{label:<{width}}  {one_line(value)}" for label, value in rows]
-    told = [*warnings, *reading.warnings]
-    if told:
-        lines += ["", "warnings", *(f"  ! {one_line(w.message)} [{w.code}]" for w in told)]
-    return "\n".join(lines)
+    return "\n".join([*labelled(_rows(reading)), *warning_lines([*warnings, *reading.warnings])])
 
 
 def _rows(reading: BranchReading) -> Iterator[tuple[str, str]]:
-    session = reading.session
-    yield "session", f"{session.path} ({amount(len(session.entries), 'entry', 'entries')})"
+    yield "session", session_text(reading.session)
     entries = amount(len(reading.entries), "entry", "entries")
-    yield "left", f"{_named(reading.left)}, {entries} after what both branches share"
-    yield "go on", f"from {_named(reading.target)}"
-    yield "shared", "no entry" if reading.ancestor is None else f"up to {_named(reading.ancestor)}"
+    yield "left", f"{named(reading.left)}, {entries} after what both branches share"
+    yield "go on", f"from {named(reading.target)}"
+    yield "shared", "no entry" if reading.ancestor is None else f"up to {named(reading.ancestor)}"
     limit = f"of at most {reading.budget_tokens:,}" if reading.budget_tokens > 0 else "no limit"
     yield "summarize", f"{_size(reading)}, {limit}"
     for label, files in (("read", reading.files.read_files), ("modified", reading.files.modified_files)):
         if files:
-            rest = f" and {len(files) - MAX_FILES:,} more" if len(files) > MAX_FILES else ""
-            yield label, ", ".join(files[:MAX_FILES]) + rest
+            yield label, files_text(files)
 
 
 def _size(reading: BranchReading) -> str:
     return f"{amount(len(reading.messages), 'message')} with about {amount(reading.tokens, 'token')}"
-
-
-def _named(entry: Entry) -> str:
-    return f"{shown_id(entry.id)} (#{entry.index})"

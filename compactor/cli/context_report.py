@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from compactor.cli.columns import MIN_TEXT, fitted, kind_of_session, labelled, screen_width, short_id
+from compactor.cli.columns import (
+    MIN_TEXT,
+    labelled,
+    leaf_text,
+    screen_width,
+    session_text,
+    short_id,
+    warning_lines,
+)
 from compactor.cli.terminal import one_line
 from compactor.entries import SessionWarning
 from compactor.views.context import FAILED, Context, ContextMessage, Part, by_role, first_words, note_of
@@ -22,10 +30,8 @@ MAX_LISTED = 24
 
 def context_text(context: Context, *, full: bool) -> str:
     """The whole report on one context."""
-    session, leaf = context.session, context.branch.leaf
-    entries = amount(len(session.entries), "entry", "entries")
-    rows = [("session", f"{session.path} ({kind_of_session(session)}, {entries})")]
-    rows += [("leaf", _leaf(context))] if leaf is not None else []
+    rows = [("session", session_text(context.session))]
+    rows += [("leaf", leaf_text(context.branch))] if context.branch.leaf is not None else []
     rows.append(("context", _size(context)))
     if context.system_parts > 1:
         sources = ", ".join(f"#{m.entry.index}" for m in context.messages if m.message.role == "system")
@@ -45,14 +51,6 @@ def context_text(context: Context, *, full: bool) -> str:
         lines += ["", "nothing: no message is in this context"]
     lines += ["", *_totals(context), *_warnings(context.warnings)]
     return "\n".join(lines)
-
-
-def _leaf(context: Context) -> str:
-    leaf = context.branch.leaf
-    if leaf is None:
-        return "none: the branch has no entries"
-    on_branch = amount(len(context.branch.entries), "entry", "entries")
-    return f"#{leaf.index} {short_id(leaf.id)}, {on_branch} on its branch"
 
 
 def _size(context: Context) -> str:
@@ -76,10 +74,10 @@ def _message_lines(context: Context, message: ContextMessage, sign: str, *, full
     index_width, n_width = len(str(len(context.session.entries))), len(str(len(context.messages)))
     place = f"{'#' + str(entry.index):<{index_width + 1}} {short_id(entry.id):<8}"
     shown_as = "not sent" if seen is None else "" if seen.role == role else f"as {seen.role}"
-    left = f"{sign} {message.n:>{n_width}}  {place} {fitted(role, 17):<17} {shown_as:<8} {message.tokens:>8,}  "
+    left = f"{sign} {message.n:>{n_width}}  {place} {one_line(role, 17):<17} {shown_as:<8} {message.tokens:>8,}  "
     if not full:
         words = " ".join([*_tags(message), first_words(message)])
-        yield (left + fitted(words, max(MIN_TEXT, screen_width() - len(left)))).rstrip()
+        yield (left + one_line(words, max(MIN_TEXT, screen_width() - len(left)))).rstrip()
         return
     note = note_of(message, context)
     yield (left + one_line(f"[{note}]" if note else "")).rstrip()
@@ -98,10 +96,13 @@ def _tags(message: ContextMessage) -> Iterator[str]:
 
 
 def _totals(context: Context) -> Iterator[str]:
-    """What each role costs."""
+    """What each role costs, beside what the provider reported of all."""
     yield f"{'total':<17} {_columns(len(context.messages), context.tokens)}  (by {context.counter}, message by message)"
+    if context.size.usage_tokens:
+        reported = amount(context.size.usage_tokens, "token")
+        yield f"{'reported':<17} {reported:>33}  (by the provider, with what it was sent beside the messages)"
     for role, sums in by_role(context.messages).items():
-        yield f"{fitted(role, 17):<17} {_columns(sums['messages'], sums['tokens'])}"
+        yield f"{one_line(role, 17):<17} {_columns(sums['messages'], sums['tokens'])}"
 
 
 def _columns(messages: int, tokens: int) -> str:
@@ -109,18 +110,17 @@ def _columns(messages: int, tokens: int) -> str:
 
 
 def _warnings(warnings: Sequence[SessionWarning]) -> list[str]:
-    told = {(w.code, w.message): w for w in warnings}.values()
-    return ["", "warnings", *(f"  ! {one_line(w.message)} [{w.code}]" for w in told)] if told else []
+    return warning_lines({(w.code, w.message): w for w in warnings}.values())
 
 
 def diff_text(diff: ContextDiff, *, full: bool) -> str:
     """The whole report on the way from one context to another."""
     lines = labelled(
         [
-            ("session", f"{diff.a.session.path} ({kind_of_session(diff.a.session)})"),
-            ("a", _leaf(diff.a)),
+            ("session", session_text(diff.a.session)),
+            ("a", leaf_text(diff.a.branch)),
             ("", _size(diff.a)),
-            ("b", _leaf(diff.b)),
+            ("b", leaf_text(diff.b.branch)),
             ("", _size(diff.b)),
         ]
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactor.cli.inputs import current_folder
+from compactor.cli.inputs import current_folder, named_folder
 
 if TYPE_CHECKING:
     from compactor.diagnosis import Diagnosis
@@ -29,23 +29,18 @@ def doctor(session: str, session_dir: str | None, as_json: bool, strict: bool, f
     Exit codes: 0 no errors, and with --strict no warnings, 1 some were found, or SESSION can't be opened, 2 wrong
     usage. With --fix they are about the copy.
     """
-    from compactor.settings_file import expand_home
-
     if fix != (output is not None):
         raise click.UsageError("--fix and --output FILE go together.")
-    is_folder = bool(session) and os.path.isdir(os.path.join(current_folder(), expand_home(session, os.environ)))
-    if fix and is_folder:
+    folder = named_folder(session)
+    if fix and folder is not None:
         raise click.UsageError("--fix needs one SESSION, found a directory.")
-    if is_folder:
-        worst = _show_folder(session, session_dir, as_json)
-    else:
-        worst = _show_one(session, session_dir, as_json, output)
+    worst = _show_one(session, session_dir, as_json, output) if folder is None else _show_folder(folder, as_json)
     graver = ("error", "warning") if strict else ("error",)
     if any(diagnosis.count(severity) for diagnosis in worst for severity in graver):
         raise SystemExit(1)
 
 
-def _show_folder(folder: str, session_dir: str | None, as_json: bool) -> "list[Diagnosis]":
+def _show_folder(folder: str, as_json: bool) -> "list[Diagnosis]":
     """Prints the report on a folder; gives the diagnoses that count for the exit code."""
     from compactor.cli.doctor_report import folder_text
     from compactor.cli.leak_scan import scan
@@ -58,7 +53,7 @@ def _show_folder(folder: str, session_dir: str | None, as_json: bool) -> "list[D
     from compactor.views.doctor import folder_json
 
     found = []
-    for path in session_files(folder, cwd=current_folder(), env=os.environ, session_dir=session_dir):
+    for path in session_files(folder, cwd=folder, env=os.environ):
         try:
             found.append(diagnose(read_bytes(path), path=path, scan=scan).light())
         except SessionError as error:

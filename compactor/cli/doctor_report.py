@@ -1,8 +1,10 @@
 """A diagnosis as text for people: what is wrong, where, and what to do; findings of one kind stand together."""
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from compactor.cli.columns import kind_of_session
 from compactor.cli.terminal import one_line
 from compactor.diagnosis import SEVERITIES, Diagnosis, Finding, Repair, advice_for
 from compactor.views.doctor import totals
@@ -14,17 +16,14 @@ MAX_SHOWN = 6
 MAX_CODES = 4
 """Codes named in the line of a file."""
 
-NAMES = {"pi": "Pi", "claude-code": "Claude Code", "codex": "Codex"}
-
 
 def report_text(diagnosis: Diagnosis) -> str:
     """The whole report on one file."""
     lines = [f"file   {one_line(diagnosis.path)}", f"found  {found_text(diagnosis.counts)}"]
     session = diagnosis.session
     if session is not None:
-        name = NAMES.get(session.format, session.format)
-        version = f", version {session.header.version}" if session.format == "pi" else ""
-        lines.insert(1, f"type   {name} session{version}, {amount(diagnosis.entries, 'entry', 'entries')}")
+        kind = kind_of_session(session.format, session.header.version)
+        lines.insert(1, f"type   {kind}, {amount(diagnosis.entries, 'entry', 'entries')}")
     for group in groups(diagnosis.findings):
         lines += ["", *_group_lines(group, diagnosis.format)]
     return "\n".join(lines)
@@ -78,7 +77,7 @@ def folder_text(folder: str, diagnoses: Sequence[Diagnosis]) -> str:
         codes = list(dict.fromkeys(group[0].code for group in groups(diagnosis.findings)))
         more = f" and {len(codes) - MAX_CODES} more" if len(codes) > MAX_CODES else ""
         told = f": {', '.join(codes[:MAX_CODES])}{more}" if codes else ""
-        path = diagnosis.path.removeprefix(folder).lstrip("/\\")
+        path = diagnosis.path.removeprefix(os.path.join(folder, ""))
         lines.append(f"{_counts(diagnosis):<{width}}  {one_line(path)}{told}")
     bad = sum(diagnosis.count("error") > 0 for diagnosis in diagnoses)
     whole = f"{amount(len(diagnoses), 'file')}, {bad:,} with errors: {found_text(totals(diagnoses))}"

@@ -111,6 +111,14 @@ def open_session(options: SessionOptions) -> Opened:
     return Opened(options=options, path=path, wait=start_reading(path))
 
 
+def named_folder(session: str) -> str | None:
+    """The absolute path of the directory that SESSION|DIR names; None where it names a session."""
+    from compactor.settings_file import expand_home
+
+    folder = os.path.abspath(os.path.join(current_folder(), expand_home(session, os.environ)))
+    return folder if session and os.path.isdir(folder) else None
+
+
 def current_folder() -> str:
     """The current folder.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from compactor.cli.columns import files_text, labelled, leaf_text, named, session_text, warning_lines
 from compactor.cli.terminal import one_line
 from compactor.counter_error import counter_error
 from compactor.entries import SessionWarning
@@ -10,30 +11,22 @@ from compactor.plan import CompactionPlan, Skip
 from compactor.planned import Planned
 from compactor.projection import session_model
 from compactor.views.plan import told_warnings
-from compactor.wording import amount, shown_id
+from compactor.wording import amount
 
 Row = tuple[str, str]
-MAX_FILES = 6
-"""Files named in the report; the rest is counted."""
 
 
 def plan_rows(planned: Planned) -> Iterator[Row]:
     """Label and value of each row."""
     session, plan = planned.session, planned.plan
     model = session_model(planned.branch)
-    kind = f"version {session.header.version}" if session.format == "pi" else session.format
-    yield (
-        "session",
-        f"{session.path} ({kind}, {amount(len(session.entries), 'entry', 'entries')})",
-    )
+    yield "session", session_text(session)
     if session.header.cwd:
         yield "project", session.header.cwd
     if model is not None:
         yield "model", f"{model.provider}/{model.model_id}"
-    leaf = planned.branch.leaf
-    if leaf is not None:
-        on_branch = amount(len(planned.branch.entries), "entry", "entries")
-        yield "leaf", f"{shown_id(leaf.id)} (#{leaf.index}), {on_branch} on its branch"
+    if planned.branch.leaf is not None:
+        yield "leaf", leaf_text(planned.branch)
     yield "context", _context(planned)
     yield "trigger", _trigger(planned)
     yield from [("plan", f"nothing: {plan.detail}")] if isinstance(plan, Skip) else _plan_rows(planned, plan)
@@ -75,24 +68,17 @@ def _plan_rows(planned: Planned, plan: CompactionPlan) -> Iterator[Row]:
     if plan.previous_summary is not None:
         summarized += "; the previous summary is updated"
     yield "summarize", summarized
-    first = plan.first_kept
     size = (
         f"{amount(plan.kept_messages, 'message')}, about {amount(plan.kept_tokens, 'token')} by {planned.counter.name}"
     )
-    yield "keep", f"{size}, from {shown_id(first.id)} (#{first.index}) on"
+    yield "keep", f"{size}, from {named(plan.first_kept)} on"
     for label, files in (("read", plan.files.read_files), ("modified", plan.files.modified_files)):
         if files:
-            rest = f" and {len(files) - MAX_FILES:,} more" if len(files) > MAX_FILES else ""
-            yield label, ", ".join(files[:MAX_FILES]) + rest
+            yield label, files_text(files)
 
 
 def plan_text(planned: Planned, explanation: Explanation, warnings: Sequence[SessionWarning]) -> str:
     """The whole report as plain text."""
-    rows = list(plan_rows(planned))
-    width = max(len(label) for label, _ in rows)
-    lines = [f"{label:<{width}}  {one_line(value)}" for label, value in rows]
+    lines = labelled(plan_rows(planned))
     lines += ["", "why", *(f"  - {one_line(reason.text)}" for reason in explanation.reasons)]
-    told = told_warnings(planned, explanation, warnings)
-    if told:
-        lines += ["", "warnings", *(f"  ! {one_line(w.message)} [{w.code}]" for w in told)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *warning_lines(told_warnings(planned, explanation, warnings))])

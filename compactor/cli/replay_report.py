@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from compactor.cli.columns import kind_of_session
-from compactor.cli.terminal import one_line
+from compactor.cli.columns import labelled, leaf_text, session_text, warning_lines
 from compactor.entries import SessionWarning
 from compactor.plan import Skip
 from compactor.views.replay import Compared, Replay, compared
 from compactor.views.replay_run import Firing, Freed, Run
-from compactor.wording import amount, share, shown_id
+from compactor.wording import amount, share
 
 MAX_ROWS = 60
 """Of a table; a threshold below what is kept fires at every check."""
@@ -25,9 +24,7 @@ SKIPS = {
 
 def replay_text(made: Replay, warnings: Sequence[SessionWarning]) -> str:
     """The whole report as plain text."""
-    rows = list(_rows(made))
-    width = max(len(label) for label, _ in rows)
-    lines = [f"{label:<{width}}  {one_line(value)}" for label, value in rows]
+    lines = labelled(_rows(made))
     lines += ["", *(_sweep(made) if made.is_sweep else _single(made))]
     real = compared(made.walk, made.settings)
     if real:
@@ -36,19 +33,14 @@ def replay_text(made: Replay, warnings: Sequence[SessionWarning]) -> str:
             f"really compacted {amount(len(real), 'time')}",
             *(line for each in real for line in _told(each, made)),
         ]
-    if warnings:
-        lines += ["", "warnings", *(f"  ! {one_line(w.message)} [{w.code}]" for w in warnings)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *warning_lines(warnings)])
 
 
 def _rows(made: Replay) -> Iterator[tuple[str, str]]:
-    session, walk, settings = made.session, made.walk, made.settings
-    entries = amount(len(session.entries), "entry", "entries")
-    yield "session", f"{session.path} ({kind_of_session(session)}, {entries})"
-    leaf = made.branch.leaf
-    if leaf is not None:
-        on_branch = amount(len(walk.entries), "entry", "entries")
-        yield "leaf", f"{shown_id(leaf.id)} (#{leaf.index}), {on_branch} on its branch"
+    walk, settings = made.walk, made.settings
+    yield "session", session_text(made.session)
+    if made.branch.leaf is not None:
+        yield "leaf", leaf_text(made.branch)
     reported = sum(check.is_reported for check in walk.checks)
     largest = max((check.tokens for check in walk.checks), default=0)
     checks = amount(len(walk.checks), "reply", "replies")

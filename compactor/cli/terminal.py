@@ -13,6 +13,13 @@ _RAW_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """What JSON lets stand in a string although a terminal acts on it."""
 
 
+TYPED = {
+    **{"“": '"', "”": '"', "…": "...", "─": "-", "│": "|", "├": "|", "└": "`", "┤": "|"},
+    **{"●": "*", "◐": "%", "×": "x", "○": "o", "┄": "-", "·": "."},
+}
+"""Signs of reports -> how they are typed, for an output whose encoding lacks them."""
+
+
 def plain(text: str) -> str:
     """The text with control and direction characters shown as escapes; line ends and tabs are kept."""
     clean = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -36,9 +43,10 @@ def say(text: str) -> None:
 
 
 def write_text(text: str) -> None:
-    """Data for people: text on standard output; what its encoding lacks is shown as escapes."""
+    """Data for people: text on standard output; what its encoding lacks is typed, or shown as escapes."""
     encoding = sys.stdout.encoding or "utf-8"
-    _print(plain(text).encode(encoding, "backslashreplace").decode(encoding))
+    lacking = {ord(sign): typed for sign, typed in TYPED.items() if not sign.encode(encoding, "ignore")}
+    _print(plain(text).translate(lacking).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def write_json(line: bytes) -> None:

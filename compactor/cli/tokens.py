@@ -95,7 +95,7 @@ def _asked(view: "TokensView", branch: "Branch", model: str | None, base_url: st
 
 
 def _width() -> int:
-    """Columns of the terminal, 80 where there is none."""
+    """Columns of the terminal, 100 where there is none."""
     import shutil
 
-    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100

@@ -4,7 +4,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from compactor.cli.columns import MIN_TEXT, can_show, fitted, kind_of_session, labelled, screen_width, short_id
+from compactor.cli.columns import (
+    MIN_TEXT,
+    labelled,
+    leaf_text,
+    screen_width,
+    session_text,
+    short_id,
+    warning_lines,
+)
 from compactor.cli.terminal import one_line
 from compactor.js_text import json_text
 from compactor.views.chains import Chain
@@ -17,7 +25,7 @@ STATE_WORDS: dict[State, str] = {
     "edited": "in the context with other content, by a context edit",
     "edited_out": "edited out: a context edit took it from the context",
     "compacted_away": "compacted away: the summary of the compaction named stands for it",
-    "abandoned_branch": "on another branch than the leaf's",
+    "abandoned_branch": "not on the branch that ends in the leaf",
     "never_sent": "never sent: bookkeeping, or nothing that a model may see",
 }
 WHY_WORDS = {"orphan_result": "no call before it", "private": "excluded by the user"}
@@ -44,25 +52,8 @@ Fate = tuple[State, int | None]
 NO_FATE: Fate = ("never_sent", None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
-    """What the tree is drawn with."""
-
-    marks: dict[State, str]
-    fork: str
-    last_fork: str
-    line: str
-    dots: str
-
-
-def _signs(marks: str, fork: str, last_fork: str, line: str, dots: str) -> Signs:
-    by_state = dict(zip(STATES, marks, strict=True))
-    return Signs(marks=by_state, fork=fork, last_fork=last_fork, line=line, dots=dots)
-
-
-DRAWN = _signs("●◐×○┄·", "├─ ", "└─ ", "│  ", "…")
-TYPED = _signs("*%xo-.", "|- ", "`- ", "|  ", "...")
-"""For an output that has no other characters than ASCII."""
+MARKS: dict[State, str] = dict(zip(STATES, "●◐×○┄·", strict=True))
+FORK, LAST_FORK, LINE = "├─ ", "└─ ", "│  "
 
 
 @dataclass(slots=True)
@@ -70,7 +61,6 @@ class _Report:
     """What lines are made from."""
 
     tree: Tree
-    signs: Signs
     width: int
     show_all: bool
     whole_texts: bool
@@ -84,9 +74,8 @@ class _Report:
 
 def tree_text(tree: Tree, *, show_all: bool, whole_texts: bool) -> str:
     """The whole report."""
-    signs = DRAWN if can_show("●◐×○┄·├─└│…") else TYPED
     show_all = show_all or len(tree.nodes) <= SMALL
-    report = _Report(tree=tree, signs=signs, width=screen_width(), show_all=show_all, whole_texts=whole_texts)
+    report = _Report(tree=tree, width=screen_width(), show_all=show_all, whole_texts=whole_texts)
     for chain in tree.chains:
         report.notable.update((chain.entries[0], chain.entries[-1]))
         if chain.forked_at is not None:
@@ -97,21 +86,16 @@ def tree_text(tree: Tree, *, show_all: bool, whole_texts: bool) -> str:
     if not tree.nodes:
         lines.append("the session has no entries")
     lines += ["", *_legend(report)]
-    told = [*tree.session.warnings, *tree.measured.warnings]
-    if told:
-        lines += ["", "warnings", *(f"  ! {one_line(w.message)} [{w.code}]" for w in told)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *warning_lines([*tree.session.warnings, *tree.measured.warnings])])
 
 
 def _heading(tree: Tree) -> list[str]:
-    session, leaf = tree.session, tree.leaf
-    rows = [("session", f"{session.path} ({kind_of_session(session)})")]
+    session = tree.session
+    rows = [("session", session_text(session))]
     rows += [("project", session.header.cwd)] if session.header.cwd else []
-    if leaf is not None:
-        on_branch = amount(len(tree.measured.projection.branch.entries), "entry", "entries")
-        rows.append(("leaf", f"#{leaf.index} {short_id(leaf.id)}, {on_branch} on its branch"))
+    rows += [("leaf", leaf_text(tree.measured.projection.branch))] if tree.leaf is not None else []
     labels, summaries = sum(node.label is not None for node in tree.nodes), len(tree.branch_summaries)
-    parts = [amount(len(tree.nodes), "entry", "entries"), amount(len(tree.chains), "branch", "branches")]
+    parts = [amount(len(tree.chains), "branch", "branches")]
     parts += [amount(len(tree.compactions), "compaction")] if tree.compactions else []
     parts += [amount(summaries, "branch summary", "branch summaries")] if summaries else []
     parts += [amount(labels, "label")] if labels else []
@@ -145,7 +129,6 @@ def _number(value: int | float) -> str:
 def _tree_lines(report: _Report) -> Iterator[str]:
     """The lines of the tree; what waits to be drawn is on a list, so that no depth is too much."""
     waiting = [(chain, 0, "", "") for chain in reversed(report.tree.chains) if chain.forked_at is None]
-    signs = report.signs
     while waiting:
         chain, start, first_lead, lead = waiting.pop()
         end = next((n for n in range(start, len(chain.entries)) if chain.entries[n] in report.sides), None)
@@ -159,8 +142,8 @@ def _tree_lines(report: _Report) -> Iterator[str]:
         sides = report.sides[chain.entries[end]]
         for n, side in reversed(list(enumerate(sides))):
             is_last = not goes_on and n == len(sides) - 1
-            rest = lead + (" " * len(signs.line) if is_last else signs.line)
-            waiting.append((side, 0, lead + (signs.last_fork if is_last else signs.fork), rest))
+            rest = lead + (" " * len(LINE) if is_last else LINE)
+            waiting.append((side, 0, lead + (LAST_FORK if is_last else FORK), rest))
 
 
 def _run_lines(report: _Report, entries: Sequence[int], first_lead: str, lead: str) -> Iterator[str]:
@@ -213,23 +196,23 @@ def _folded(report: _Report, run: Sequence[Node], fate: Fate, lead: str) -> Iter
     counts = ", ".join([*(f"{number:,} {kind}" for kind, number in named), *([f"{others:,} other"] if others else [])])
     state, by = fate
     tokens = sum(node.tokens or 0 for node in run)
-    text = f"{report.signs.dots} {amount(len(run), 'entry', 'entries')}: {counts}"
+    text = f"… {amount(len(run), 'entry', 'entries')}: {counts}"
     text += f"; {amount(tokens, 'token')}" if state != "never_sent" else ""
     text += "" if by is None else f", compacted away by #{by}"
-    yield f"{lead}{report.signs.marks[state]} {text}"
+    yield f"{lead}{MARKS[state]} {text}"
 
 
 def _kind(node: Node) -> str:
     """The role of a message, else the entry's type, short enough for its column."""
     kind = node.entry.role or node.entry.type
-    return fitted("thinking_level" if kind == "thinking_level_change" else kind, KIND_WIDTH)
+    return one_line("thinking_level" if kind == "thinking_level_change" else kind, KIND_WIDTH)
 
 
 def _node_line(report: _Report, node: Node, lead: str) -> str:
     entry, state = node.entry, node.state
     tokens = "" if node.tokens is None else f"{node.tokens:,}"
     index_width = len(str(len(report.tree.nodes)))
-    mark = report.signs.marks[state.state]
+    mark = MARKS[state.state]
     place = f"{'#' + str(entry.index):<{index_width + 1}} {short_id(entry.id):<8}"
     left = f"{lead}{mark} {place} {_kind(node):<{KIND_WIDTH}} {tokens:>8}  "
     note = report.notes.get(entry.index, "")
@@ -239,7 +222,7 @@ def _node_line(report: _Report, node: Node, lead: str) -> str:
     note += f"[by #{state.by}] " if state.by is not None else ""
     note += f"[{WHY_WORDS[state.why]}] " if state.why in WHY_WORDS else ""
     width = 0 if report.whole_texts else max(MIN_TEXT, report.width - len(left))
-    return (left + fitted(note + node.text, width)).rstrip()
+    return (left + one_line(note + node.text, width)).rstrip()
 
 
 def _legend(report: _Report) -> Iterator[str]:
@@ -249,4 +232,4 @@ def _legend(report: _Report) -> Iterator[str]:
     for state, tokens in tokens_by_state(report.tree):
         if found[state]:
             sizes = f"{amount(found[state], 'entry', 'entries'):>13} {amount(tokens, 'token'):>17}"
-            yield f"{report.signs.marks[state]} {sizes}  {STATE_WORDS[state]}"
+            yield f"{MARKS[state]} {sizes}  {STATE_WORDS[state]}"

@@ -30,24 +30,21 @@ def usage(session: str, since: str | None, session_dir: str | None, as_json: boo
     a request that several files hold, as forks do, counts once. Reads only.
     """
     since_ms = None if since is None else since_instant(since, now_ms=round(time.time() * 1000))
-    from compactor.cli.inputs import current_folder, looked_up
+    from compactor.cli.inputs import looked_up, named_folder
     from compactor.cli.terminal import write_json, write_text
     from compactor.cli.usage_report import folder_text, session_text
     from compactor.js_text import json_text, utf8
-    from compactor.settings_file import expand_home
     from compactor.views.usage import usage_json
 
-    # As `session_files` sees it.
-    folder = os.path.join(current_folder(), expand_home(session, os.environ))
-    is_folder = bool(session) and os.path.isdir(folder)
-    if is_folder:
-        found = _folder_usage(folder, since_ms)
-    else:
+    folder = named_folder(session)
+    if folder is None:
         found = usage_json(looked_up(session, session_dir), list_price, since_ms=since_ms)
+    else:
+        found = _folder_usage(folder, since_ms)
     if as_json:
         write_json(utf8(json_text(found)))
     else:
-        write_text(folder_text(found) if is_folder else session_text(found))
+        write_text(session_text(found) if folder is None else folder_text(found))
 
 
 def since_instant(text: str, *, now_ms: int) -> int:
@@ -88,7 +85,6 @@ def _folder_usage(folder: str, since_ms: int | None) -> dict[str, Any]:
     Raises:
         SessionError: none of the files is a session.
     """
-    from compactor.cli.inputs import current_folder
     from compactor.cli.terminal import say
     from compactor.errors import SessionError
     from compactor.session_file import read_session
@@ -96,7 +92,7 @@ def _folder_usage(folder: str, since_ms: int | None) -> dict[str, Any]:
     from compactor.views.usage import FolderUsage
 
     found = FolderUsage(folder=folder, price=list_price, since_ms=since_ms)
-    for path in session_files(folder, cwd=current_folder(), env=os.environ):
+    for path in session_files(folder, cwd=folder, env=os.environ):
         try:
             session = read_session(path)
         except SessionError as error:

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
+from compactor.cli.columns import kind_of_session, short_id
 from compactor.cli.terminal import one_line
-from compactor.wording import amount, listed, shown_id
+from compactor.session_folders_file import SESSION_SUFFIX
+from compactor.wording import amount, listed
 
 Json = Mapping[str, Any]
 Rows = Sequence[tuple[str, Json]]
@@ -60,7 +62,7 @@ def session_text(found: Json) -> str:
     said = [amount(stats[name], noun) for name, noun in counts]
     said.insert(1, amount(stats["assistantMessages"], "reply", "replies"))
     head = [
-        f"session   {one_line(session['path'])} ({session['format']}, version {session['version']})",
+        f"session   {one_line(session['path'])} ({kind_of_session(session['format'], session['version'])})",
         *_since(found),
         f"messages  {listed(said)}, on all branches",
     ]
@@ -71,10 +73,15 @@ def folder_text(found: Json) -> str:
     """The report of a folder."""
     sessions = sorted(found["sessions"], key=lambda one: (-_worth(one["total"]), -one["total"]["total"]))
     below = os.path.join(found["folder"], "")
-    rows = [(one["session"]["path"].removeprefix(below), one["total"]) for one in sessions[:MAX_ROWS]]
+    rows = [(_below(one["session"]["path"], below), one["total"]) for one in sessions[:MAX_ROWS]]
     head = [f"folder    {one_line(found['folder'])} ({amount(len(sessions), 'session')})", *_since(found)]
     notes = [*_rest(len(sessions), "session"), *_copies(found["copies"]), *_notes(found)]
     return _page(head, _spending(found, rows), [*notes, *_trouble(found)], _savings(found))
+
+
+def _below(path: str, folder: str) -> str:
+    """The file's path in the folder, without the ending that all of them have: ids stand at its end."""
+    return path.removeprefix(folder).removesuffix(SESSION_SUFFIX)
 
 
 def _page(*parts: Iterable[str]) -> str:
@@ -170,9 +177,9 @@ def _compactions(found: Json) -> Iterator[str]:
 
 def _compaction_cells(effect: Json) -> list[str]:
     first = effect["firstRequest"]
-    about = "" if effect["tokensAfterSource"] == "reported" else "~"
+    about = "~" if effect["tokensAfterSource"] == "estimated" else ""
     return [
-        f"  #{effect['index']} {shown_id(effect['entryId'])[:MAX_LABEL]}",
+        f"  #{effect['index']} {short_id(effect['entryId'])}",
         _number(effect["tokensBefore"]),
         about + _number(effect["tokensAfter"]),
         _number(effect["freedTokens"]),

@@ -65,6 +65,7 @@ KINDS: dict[str, Kind] = {
     "torn_last_line": Kind("file", "error", _FIX + "; the program was stopped while it wrote", True),
     "not_an_entry": Kind("file", "warning", _FIX + "; it leaves the line out", True),
     "missing_id": Kind("file", "error", _FIX + "; it gives the entry an id", True),
+    "missing_message": Kind("file", "error", "restore the line from a backup if there is one, or take it out"),
     "malformed_field": Kind("file", "warning", "see what wrote the entry"),
     "unknown_version": Kind("file", "warning", _FIX, True),
     "newer_version": Kind("file", "note", "update compactor if figures look wrong"),

@@ -79,6 +79,9 @@ def line_findings(data: bytes, examined: Examined) -> Iterator[Finding]:
             yield finding(
                 told.code, told.message.removeprefix(f"line {entry.line}: "), line=entry.line, entry_id=entry.id
             )
+        elif entry.type == "message" and not entry.role:
+            text = "the entry has no message, or one that does not say whose it is (role)"
+            yield finding("missing_message", text, line=entry.line, entry_id=entry.id)
     if session.format == "pi":
         yield from _unknown(examined)
     if not session.entries:

@@ -47,6 +47,9 @@ def summary_findings(examined: Examined, scan: Scanner = find_credentials) -> It
 
 def _of_one(entry: Entry, body: EntryBody, sections: SectionSet, scan: Scanner) -> Iterator[Finding]:
     text = body.summary or ""
+    if sections == "branch" and not text.strip():
+        told = "the branch summary is empty: the model sees nothing of the branch that was left"
+        yield finding("empty_summary", told, line=entry.line, entry_id=entry.id, severity="note")
     for code, told in _layout(text, sections, is_own=not body.from_hook):
         yield finding(code, told, line=entry.line, entry_id=entry.id)
     for credential in scan(text):

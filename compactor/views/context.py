@@ -135,7 +135,7 @@ def note_of(message: ContextMessage, context: Context) -> str:
     notes: list[str] = []
     stored = message.message
     if message.edit is not None:
-        notes.append(f"content replaced by the edit {shown_id(message.edit.id)} (#{message.edit.index})")
+        notes.append(f"content replaced by the edit #{message.edit.index} ({shown_id(message.edit.id)})")
     if stored.role == "assistant" and stored.stop_reason in FAILED:
         notes.append(f"failed ({stored.stop_reason}): counted, but left out when a request is made")
     elif message.unanswered:

@@ -50,10 +50,10 @@ def repair_json(repair: Repair, after: Diagnosis) -> dict[str, Any]:
     }
 
 
-def folder_json(path: str, diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
+def folder_json(folder: str, diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
     """All files of a folder, and the totals."""
     return {
-        "path": path,
+        "folder": folder,
         "files": [diagnosis_json(diagnosis) for diagnosis in diagnoses],
         "counts": totals(diagnoses),
         "clean": sum(not diagnosis.count("error") and not diagnosis.count("warning") for diagnosis in diagnoses),

@@ -8,15 +8,16 @@ never learn. "Kind" is what a text is to the model: a part of a reply, a tool re
 from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from compactor.branch import Branch
-from compactor.calibration import Calibration
+from compactor.calibration import Calibration, Predicted
 from compactor.entries import Session, SessionWarning
 from compactor.measure import Measured, measure
 from compactor.messages import Message
 from compactor.projection import project
 from compactor.step_errors import WARM_UP_STEPS, StepErrors, step_errors
+from compactor.token_features import omitted_chars
 from compactor.tokens import ContextTokens, Counter, context_tokens, message_parts
 from compactor.usage_steps import Step
 from compactor.views.plan import session_json, warning_json
@@ -24,12 +25,8 @@ from compactor.views.plan import session_json, warning_json
 LARGEST = 10
 """Entries named as the largest."""
 
-GAP_TEXTS = {
-    "reset": "replies right after a compaction or edit, whose growth is not known",
-    "model_switch": "replies of another model than the one before, whose counts do not compare",
-    "fall": "replies after which the context was smaller than before: the provider or agent dropped something",
-}
-"""What steps can't be made of, in plain words."""
+Guess = Literal["hiddenReasoning", "cutOutputs", "shortenedResults", "images"]
+"""What a file does not hold, so that no counter can do more than guess at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +48,15 @@ class TokensView:
     counter: Counter
     measured: Measured
     context: ContextTokens
+    beside_tokens: int | None
+    """Reported beyond what the counter makes of the messages: system prompt, tools, what the agent adds. Below zero
+    where something was dropped on the way, None if no size is reported."""
     by_role: dict[str, int]
     by_kind: dict[str, int]
     calibration: Calibration
     errors: dict[str, CounterErrors]
+    guesses: dict[Guess, int]
+    """In how many of the steps each occurred."""
     warnings: list[SessionWarning]
 
 
@@ -76,17 +78,41 @@ def tokens_view(
     errors = {made.name: _errors(steps, *_plain(steps, made)) for made in counters}
     learnt = [(p.sent, p.written) for p in calibration.predicted]
     errors[calibration.counter.name] = _errors(steps, [s for s, _ in learnt], [w for _, w in learnt])
+    context = context_tokens(measured.projection, measured.measures, counter)
+    messages = sum(found.tokens for found in measured.measures) - context.trailing_tokens
     return TokensView(
         session=session,
         counter=counter,
         measured=measured,
-        context=context_tokens(measured.projection, measured.measures, counter),
+        context=context,
+        beside_tokens=context.usage_tokens - messages if context.usage_tokens else None,
         by_role=by_role,
         by_kind=by_kind,
         calibration=calibration,
         errors=errors,
+        guesses=_guesses(calibration.predicted),
         warnings=[*session.warnings, *measured.warnings],
     )
+
+
+def _guesses(predicted: Sequence[Predicted]) -> dict[Guess, int]:
+    """The steps with something that no counter can know, by what it is."""
+    found: dict[Guess, int] = {"hiddenReasoning": 0, "cutOutputs": 0, "shortenedResults": 0, "images": 0}
+    for made in predicted:
+        sent = made.step.messages[:-1]
+        found["hiddenReasoning"] += _hides_reasoning(made.step)
+        found["cutOutputs"] += made.is_cut
+        found["shortenedResults"] += any(m.role == "toolResult" and omitted_chars(m.text()) for m in sent)
+        found["images"] += any(block.type == "image" for m in sent for block in m.blocks)
+    return {what: times for what, times in found.items() if times}
+
+
+def _hides_reasoning(step: Step) -> bool:
+    """True if the model thought and the file has neither the thinking nor its signature."""
+    blocks = [block for block in step.reply.blocks if block.type == "thinking"]
+    if step.reply_signature_chars or any((block.thinking or "").strip() for block in blocks):
+        return False
+    return bool(blocks or (step.reply.usage is not None and step.reply.usage.reasoning))
 
 
 def _plain(steps: Sequence[Step], counter: Counter) -> tuple[list[float], list[float]]:
@@ -198,6 +224,7 @@ def tokens_json(view: TokensView) -> dict[str, Any]:
             "source": context_source(context),
             "reported": context.usage_tokens,
             "estimated": context.trailing_tokens,
+            "besideMessages": view.beside_tokens,
         },
         "byRole": view.by_role,
         "byKind": view.by_kind,
@@ -208,6 +235,7 @@ def tokens_json(view: TokensView) -> dict[str, Any]:
             "steps": learnt.steps_of_model,
             "replies": learnt.walk.replies,
             "notSteps": dict(learnt.walk.gaps),
+            "guessed": dict(view.guesses),
         },
         "warnings": [*map(warning_json, view.warnings)],
     }

@@ -40,7 +40,7 @@ from compactor.sessions_file import files_below
 from compactor.settings import CompactionSettings
 from compactor.step_errors import StepErrors, step_errors
 from compactor.tokens import Counter, PiCounter, TokenizerCounter
-from compactor.usage_steps import Step, written_tokens
+from compactor.usage_steps import Step
 from compactor.views.tokens import tokens_view
 from compactor.vocabulary_file import text_counter
 
@@ -200,8 +200,11 @@ def lateness(case: Case, count: Count, others: Sequence[Counter]) -> list[dict[s
 
 def figures(case: Case, fits: Sequence[Fitted], count: Count) -> dict[str, Any]:
     """All that is found out about a session."""
-    others = [PiCounter(), TokenizerCounter(name="o200k", count=count),
-              TokenizerCounter(name="cl100k", count=text_counter("cl100k_base"))]  # fmt: skip
+    others: list[Counter] = [
+        PiCounter(),
+        TokenizerCounter(name="o200k", count=count),
+        TokenizerCounter(name="cl100k", count=text_counter("cl100k_base")),
+    ]
     last = case.calibration.predicted[-1].step
     usage = last.reply.usage or Usage()
     return {
@@ -210,7 +213,7 @@ def figures(case: Case, fits: Sequence[Fitted], count: Count) -> dict[str, Any]:
         "model": f"{last.model.provider}/{last.model.model_id}",
         "context": context_size(usage),
         "notSteps": dict(case.calibration.walk.gaps),
-        "cutOutputs": sum(written_tokens(p.step.reply.usage or Usage()) <= 10 for p in case.calibration.predicted),
+        "cutOutputs": sum(p.is_cut for p in case.calibration.predicted),
         "counters": judged(case, fits, count, others),
         "tails": {
             "pi": tails(case, lambda branch: PiCounter()),
@@ -251,14 +254,14 @@ COLUMNS = ("pi", "o200k", "cl100k", "calibrated", "calibrated, others' priors", 
 REMARKS = (
     "## What can't be modelled",
     "",
-    "- Hidden reasoning: some providers bill it as output and the file does not show it. The counter goes halfway from",
-    "  the typical to the average reply; single replies can be far off, sums are not.",
-    "- Outputs of Claude Code are often those of the start of the stream (a few tokens). They are found out by",
-    "  comparing them with the reply's own text, and what they lack is expected in the next step. The reported context",
-    "  right after such a reply is too small by the reply; nothing here corrects it.",
+    "- Reasoning that is billed as output and of which the file holds neither text nor signature. The counter goes",
+    "  halfway from the typical to the average reply; single replies can be far off, sums are not.",
+    "- Outputs of Claude Code are often those of the start of the stream (`cutOutputs` in run.json). They are found",
+    "  by comparing them with the reply's own text, and what they lack is expected in the next step. The context that",
+    "  is reported right after such a reply is too small by the reply; nothing here corrects it.",
     "- What an agent adds unseen (reminders, changed files) is in the constant of a message; a large one surprises.",
-    "- A context that falls (reasoning dropped at a new turn, results cleared) makes no step; such replies are counted",
-    "  in `notSteps` in run.json.",
+    "- A context that falls (results cleared, reasoning dropped at a new turn) makes no step that can be judged; such",
+    "  replies are counted in `notSteps` in run.json. What is dropped of reasoning is learnt from them.",
 )
 
 

@@ -32,11 +32,12 @@ TARGET = Path(__file__).parents[2] / "compactor" / "token_priors.json"
 FEATURES = (*SENT, *WRITTEN)
 
 ANY = Prior(
-    mean=(1.25, 1.25, 12.0, 8.0, 0.1, 1300.0, 1.2, 1.2, 1.2, 40.0, 5.0, 0.5),
-    deviation=(0.25, 0.25, 10.0, 8.0, 0.7, 800.0, 0.25, 0.7, 0.25, 30.0, 10.0, 0.5),
+    mean=(1.25, 1.25, 12.0, 8.0, 0.1, 1300.0, 1.2, 1.2, 1.2, 40.0, 5.0, 0.5, 20.0, 0.0),
+    deviation=(0.25, 0.25, 10.0, 8.0, 0.7, 800.0, 0.25, 0.7, 0.25, 30.0, 10.0, 0.5, 20.0, 0.1),
 )
 """For a model of which nothing is known: providers count 0.9 to 1.5 tokens for one of o200k, some tens for a call and
-ten for a result, about 1,300 for an image. What a result says was left out, the model mostly did not see either."""
+ten for a result, about 1,300 for an image. What a result says was left out, the model mostly did not see either. A
+signature stands for a fifth of a token a character at most, less where the thinking itself is in the file."""
 
 OF_SESSION = frozenset({"omittedTokens"})
 """Features whose weight depends on what wrote the session, not on the model: never fitted."""
@@ -86,7 +87,10 @@ def fitted(paths: Iterable[str], count: Callable[[str], int]) -> list[Fitted]:
             continue
         seen = [0] * len(FEATURES)
         for step in steps:
-            rows = [(*sent_row(m, count), *written_row(m, count)) for m in step.messages]
+            signed = (0,) * (len(step.messages) - 1) + (step.reply_signature_chars,)
+            rows = [
+                (*sent_row(m, count), *written_row(m, count, n)) for m, n in zip(step.messages, signed, strict=True)
+            ]
             for n, column in enumerate(zip(*rows, strict=True)):
                 seen[n] += any(column)
         weights = tuple(
@@ -138,7 +142,7 @@ def _pooled(group: Sequence[Fitted]) -> tuple[list[float], list[float]]:
 
 
 def _entry(mean: Sequence[float], deviation: Sequence[float]) -> dict[str, list[float]]:
-    return {"mean": [round(value, 3) for value in mean], "deviation": [round(value, 3) for value in deviation]}
+    return {"mean": [round(value, 4) for value in mean], "deviation": [round(value, 4) for value in deviation]}
 
 
 def document(found: Sequence[Fitted]) -> Mapping[str, Any]:
