@@ -395,7 +395,8 @@ def test_the_counter_is_judged_by_what_the_provider_reported(tmp_path: Path) -> 
         None,
     )
     assert 0.2 < found["counterError"]["ratio"] < 0.3
-    assert "pi: saw 2" in row(run("plan", path), "counter")
+    assert "; saw 2" in row(run("plan", path), "counter")
+    assert row(run("plan", path), "counter").startswith(f"pi: about {found['messageTokens']:,} tokens in the messages")
     learnt = planned(path, "--keep-recent-tokens", 2000, "--counter", "calibrated")
     assert learnt["counter"] == "calibrated"
     assert learnt["counterError"]["steps"] == 9

@@ -53,12 +53,14 @@ def _trigger(planned: Planned) -> str:
 
 
 def _counter_row(planned: Planned) -> Iterator[Row]:
-    """How the counter does on this session, where sizes were reported that it can be judged by."""
+    """What the counter makes of the context by itself, and how it does where sizes were reported to judge it by."""
+    total = sum(measure.tokens for measure in planned.measured.measures)
+    text = f"{planned.counter.name}: about {amount(total, 'token')} in the messages of the context"
     error = counter_error(planned.measured, planned.counter)
     if error is not None:
         half = "" if error.median is None else f", half of the steps less than {error.median:.0%} off"
-        saw = f"saw {error.ratio:.0%} of what the provider reported over {amount(error.steps, 'step')}"
-        yield "counter", f"{planned.counter.name}: {saw}{half}"
+        text += f"; saw {error.ratio:.0%} of what the provider reported over {amount(error.steps, 'step')}{half}"
+    yield "counter", text
 
 
 def _plan_rows(planned: Planned, plan: CompactionPlan) -> Iterator[Row]:

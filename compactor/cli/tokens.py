@@ -63,13 +63,18 @@ def tokens(
 
 
 def _view(session: "Session", branch: "Branch", counter: str) -> "TokensView":
+    from functools import cache
+
     from compactor.calibration import calibrate
     from compactor.priors_file import priors_of
+    from compactor.tokens import TokenizerCounter
     from compactor.views.tokens import tokens_view
     from compactor.vocabulary_file import text_counter
 
-    calibration = calibrate(branch.entries, text_counter("o200k_base"), priors_of)
-    others = [counter_named(name) for name in COUNTERS if name != "calibrated"]
+    count = cache(text_counter("o200k_base"))  # two counters ask for the same texts
+    calibration = calibrate(branch.entries, count, priors_of)
+    o200k = TokenizerCounter(name="o200k", count=count)
+    others = [o200k if name == "o200k" else counter_named(name) for name in COUNTERS if name != "calibrated"]
     chosen = next((made for made in others if made.name == counter), calibration.counter)
     return tokens_view(session, branch, chosen, calibration, others)
 
