@@ -5,6 +5,7 @@ Neither sees keys, nor settings or sessions of the person who runs the tests.
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -104,3 +105,17 @@ def on_terminal(*words: object) -> str:
     finally:
         os.close(ours)
     return shown.decode()
+
+
+def scripted(folder: Path, *replies: object) -> tuple[str, ...]:
+    """Options for a client that gives these replies."""
+    path = folder / "replies.json"
+    path.write_text(json.dumps(replies), encoding="utf-8")
+    return ("--client", "scripted", "--script", str(path))
+
+
+def program(folder: Path, *lines: str) -> tuple[str, ...]:
+    """Options for a client that runs these lines of Python."""
+    path = folder / "model.py"
+    path.write_text("\n".join(("import sys", *lines)), encoding="utf-8")
+    return ("--client", "command", "--command", shlex.join([sys.executable, str(path)]))

@@ -1,9 +1,11 @@
 """What every test shares: no keys, no settings of the person who runs them, repeatable Hypothesis, and the corpus."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from differential.real_pi import SKIP_REASON, RealPi, find_pi, running_pi
 from hypothesis import settings
 
 # Nothing may cost money, and nobody's own folders of sessions may change a result.
@@ -31,3 +33,13 @@ def shared() -> Path:
     if not (SHARED / "corpus").is_dir():
         pytest.skip("skipped: no corpus")
     return SHARED
+
+
+@pytest.fixture(scope="module")
+def pi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPi]:
+    """A running Pi 1.6.0; the test is skipped where it is not installed."""
+    install = find_pi()
+    if install is None:
+        pytest.skip(SKIP_REASON)
+    with running_pi(install, tmp_path_factory.mktemp("home")) as process:
+        yield process

@@ -2,16 +2,14 @@
 
 import json
 import os
-import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders import SessionBuilder, row_line, tool_call, usage
-from command_line import PROGRAM, on_terminal, process_env, run, run_process, saved
+from command_line import PROGRAM, on_terminal, process_env, program, run, run_process, saved, scripted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import damaged_files
@@ -51,20 +49,6 @@ LEFT = ("--from", "#5", "--to", "#7", *WINDOW)
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return saved(forked(), tmp_path)
-
-
-def scripted(folder: Path, *replies: object) -> tuple[str, ...]:
-    """Options for a client that gives these replies."""
-    path = folder / "replies.json"
-    path.write_text(json.dumps(replies), encoding="utf-8")
-    return ("--client", "scripted", "--script", str(path))
-
-
-def program(folder: Path, *lines: str) -> tuple[str, ...]:
-    """Options for a client that runs these lines of Python."""
-    path = folder / "model.py"
-    path.write_text("\n".join(("import sys", *lines)), encoding="utf-8")
-    return ("--client", "command", "--command", shlex.join([sys.executable, str(path)]))
 
 
 def test_without_a_model_the_summary_has_the_sections_of_a_branch_and_nothing_is_written(session: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from builders import SessionBuilder, row_line, usage
-from command_line import PROGRAM, Ran, long_session, process_env, run, run_process, saved
+from command_line import PROGRAM, Ran, long_session, process_env, program, run, run_process, saved, scripted
 from replies import PREFIX_REPLY, WHOLE_REPLY
 
 from compactor.branch import active_branch, find_leaf
@@ -28,20 +27,6 @@ RESULT_FIELDS = ["summary", "firstKeptEntryId", "tokensBefore", "estimatedTokens
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return saved(long_session(), tmp_path)
-
-
-def scripted(folder: Path, *replies: object) -> tuple[str, ...]:
-    """Options for a client that gives these replies."""
-    path = folder / "replies.json"
-    path.write_text(json.dumps(replies), encoding="utf-8")
-    return ("--client", "scripted", "--script", str(path))
-
-
-def program(folder: Path, *lines: str) -> tuple[str, ...]:
-    """Options for a client that runs these lines of Python."""
-    path = folder / "model.py"
-    path.write_text("\n".join(("import sys", *lines)), encoding="utf-8")
-    return ("--client", "command", "--command", shlex.join([sys.executable, str(path)]))
 
 
 def assistant(*content: dict[str, Any], stop: str = "stop", **fields: Any) -> dict[str, Any]:

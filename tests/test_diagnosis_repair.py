@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from builders import SessionBuilder, make_session, row_line
 from differential.made_sessions import made_session
-from differential.real_pi import SKIP_REASON, RealPi, find_pi, running_pi
+from differential.real_pi import RealPi
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import damaged_files, sessions
@@ -255,15 +254,6 @@ def test_damaged_files_of_the_corpus_are_mended(path: Path) -> None:
     if before.session is None or before.session.format != "pi":
         pytest.skip("no session of Pi")
     assert_mended(data)
-
-
-@pytest.fixture(scope="module")
-def pi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPi]:
-    install = find_pi()
-    if install is None:
-        pytest.skip(SKIP_REASON)
-    with running_pi(install, tmp_path_factory.mktemp("home")) as process:
-        yield process
 
 
 def wounded(chance: Random) -> bytes:

@@ -5,7 +5,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from differential.answers import Case, our_answer, pi_answer
 from differential.made_sessions import made_session
-from differential.real_pi import SKIP_REASON, RealPi, find_pi, running_pi
+from differential.real_pi import RealPi
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -23,15 +22,6 @@ RECORDED = Path(__file__).parent / "differential" / "recorded"
 SETTINGS = ((1, 16384, 200_000), (300, 1000, 6000), (1500, 16384, 32_000), (20_000, 16384, 8000))
 """keepRecentTokens, reserveTokens, contextWindow."""
 KEPT = [(seed, version) for seed in range(4) for version in (3, 2, 1)]
-
-
-@pytest.fixture(scope="module")
-def pi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPi]:
-    install = find_pi()
-    if install is None:
-        pytest.skip(SKIP_REASON)
-    with running_pi(install, tmp_path_factory.mktemp("home")) as process:
-        yield process
 
 
 def cases_of(session: bytes) -> list[Case]:

@@ -6,7 +6,6 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 from command_line import run
 from differential.made_sessions import made_session
-from differential.real_pi import SKIP_REASON, RealPi, find_pi, running_pi
+from differential.real_pi import RealPi
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -31,15 +30,6 @@ USAGE = {"input": 70, "output": 9, "cacheRead": 5, "cacheWrite": 0, "reasoning":
 WINDOW = 50_000
 on_many_sessions = settings(max_examples=40, phases=FAST_PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 chances = st.randoms(use_true_random=False)
-
-
-@pytest.fixture(scope="module")
-def pi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPi]:
-    install = find_pi()
-    if install is None:
-        pytest.skip(SKIP_REASON)
-    with running_pi(install, tmp_path_factory.mktemp("home")) as process:
-        yield process
 
 
 def our_reading(path: Path, left: int, target: int, budget: int) -> dict[str, Any]:

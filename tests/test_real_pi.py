@@ -5,7 +5,6 @@ Skipped where Pi is not installed; the answers that it gave on our own sessions 
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +13,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from differential.made_sessions import made_session
-from differential.real_pi import SKIP_REASON, RealPi, find_pi, running_pi
+from differential.real_pi import RealPi
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -45,15 +44,6 @@ FAST_PHASES = (Phase.explicit, Phase.generate, Phase.target, Phase.shrink)
 
 on_many_sessions = settings(max_examples=40, phases=FAST_PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 chances = st.randoms(use_true_random=False)
-
-
-@pytest.fixture(scope="module")
-def pi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPi]:
-    install = find_pi()
-    if install is None:
-        pytest.skip(SKIP_REASON)
-    with running_pi(install, tmp_path_factory.mktemp("home")) as process:
-        yield process
 
 
 @pytest.fixture
