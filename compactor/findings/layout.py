@@ -138,16 +138,14 @@ def written(sections: Sections, kind: RequestKind, budget_chars: int, frames: Fr
 
 
 def _fill(waiting: Mapping[str, list[Item]], chosen: Mapping[str, list[Item]], room: int) -> None:
-    """Gives each section its share of the room, and then what is left to the sections in order."""
+    """Gives each section its share of the room, and then what is left to the sections in order; a layout has all."""
     left = room - _take(waiting[GOAL], chosen[GOAL], room, least=FIRST_RANK)
     left -= _take_cut(waiting[GOAL], chosen[GOAL], min(left, max(LEAST_GOAL_CHARS, int(GOAL_SHARE * room))))
     for name, share in _SHARES:
-        if name in waiting:
-            left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
+        left -= _take(waiting[name], chosen[name], min(left, int(share * room)), least=LOW_RANK)
     for least in (LOW_RANK, 0):
         for name, _ in _SHARES:
-            if name in waiting:
-                left -= _take(waiting[name], chosen[name], left, least=least)
+            left -= _take(waiting[name], chosen[name], left, least=least)
 
 
 def _cost(item: Item) -> int:
