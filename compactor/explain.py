@@ -8,6 +8,7 @@ is nothing to do.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compactor.counter_error import CounterError
 from compactor.cut_reasons import Reason, cut_reasons
 from compactor.decision import Decision, Outcome, decision, named
 from compactor.entries import SessionWarning
@@ -28,6 +29,8 @@ class Explanation:
     reasons: list[Reason]
     warnings: list[SessionWarning]
     """About settings, figures and the cut; those about the file are in `Session.warnings` and `Measured.warnings`."""
+    counter_error: CounterError | None = None
+    """How far off the counter is on this context, None if too few sizes were reported."""
 
 
 def explain(outcome: Outcome) -> Explanation:
@@ -42,7 +45,7 @@ def explain(outcome: Outcome) -> Explanation:
         reasons += [*cut_reasons(made, plan), *_summarized(made, plan), _unreachable(made, plan)]
     else:
         reasons.append(Reason(plan.reason, _skip_text(made, plan)))
-    return Explanation(reasons=reasons, warnings=traps(made))
+    return Explanation(reasons=reasons, warnings=traps(made), counter_error=made.counter_error)
 
 
 def _trigger(made: Decision) -> Reason:

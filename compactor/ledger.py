@@ -14,7 +14,7 @@ import msgspec
 
 from compactor.entries import Entry, Session, SessionWarning, load_json
 from compactor.messages import Cost, Number, Usage, lenient
-from compactor.usage import ReportedUsage, all_tokens, is_usable, usable_usage
+from compactor.usage import ReportedUsage, all_tokens, cleaned_usage, is_usable
 
 Pricer = Callable[[Usage, str | None, str], Cost | None]
 """Usage, provider and model -> the list price; None where it is not known."""
@@ -233,7 +233,7 @@ def _charge(entry: Entry, row: _Row, bad: list[str]) -> Charge | None:
     if kind is None or (counts is None and kind != "assistant" and entry.type != "usage"):
         return None
     message = row.message if kind == "assistant" else None
-    usage = usable_usage(counts or ReportedUsage(), bad)
+    usage = cleaned_usage(counts or ReportedUsage(), bad)
     total = counts.cost.total if counts and counts.cost else None
     if total is not None and not is_usable(total):
         bad.append("usage.cost.total")

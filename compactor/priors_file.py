@@ -6,6 +6,7 @@
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,9 +25,13 @@ _DATE = re.compile(r"[-@]?20\d{6}$|[-@]20\d\d-\d\d-\d\d$")
 
 def priors_of(model: ModelRef) -> Priors:
     """The priors of the model itself if it was fitted, else of its family, else of all models."""
-    known = _read()
-    chosen = next(key for key in (model_name(model), family_of(model), ANY) if key in known)
-    found = known[chosen]
+    return priors_in(_read(), model)
+
+
+def priors_in(table: Mapping[str, Mapping[str, Sequence[float]]], model: ModelRef) -> Priors:
+    """The same from a table of one's own: name of a model or family -> `mean` and `deviation`; it has `any`."""
+    chosen = next(key for key in (model_name(model), family_of(model), ANY) if key in table)
+    found = table[chosen]
     return Priors(name=chosen, weights=Prior(mean=tuple(found["mean"]), deviation=tuple(found["deviation"])))
 
 

@@ -33,7 +33,7 @@ PARTS = ("input", "output", "cache_read", "cache_write")
 """The parts of a usage and of its cost that add up to the total."""
 
 
-def usable_usage(reported: ReportedUsage, bad: list[str]) -> Usage:
+def cleaned_usage(reported: ReportedUsage, bad: list[str]) -> Usage:
     """The usage, what is missing or can't be as 0; the cost has its parts only, for the total may not be known.
 
     Args:

@@ -12,7 +12,7 @@ from compactor.entries import Entry, Session
 from compactor.plan import Skip
 from compactor.planned import Planned
 
-TODO = "open the session in Pi once, which writes it anew, and run again"
+ADVICE = "open the session in Pi once, which writes it anew, and run again"
 
 
 def write_problem(planned: Planned, *, in_place: bool = True) -> str | None:
@@ -31,9 +31,11 @@ def write_problem(planned: Planned, *, in_place: bool = True) -> str | None:
     first_kept = planned.plan.first_kept
     if session.header.version < 2:
         if leaf.index + 1 < len(session.entries):
-            return f"expected the newest entry as the leaf, for version 1 has no branches; found #{leaf.index}; {TODO}"
+            return (
+                f"expected the newest entry as the leaf, for version 1 has no branches; found #{leaf.index}; {ADVICE}"
+            )
         if session.warnings:
-            return f"expected a file of version 1 without damage, found: {session.warnings[0].message}; {TODO}"
+            return f"expected a file of version 1 without damage, found: {session.warnings[0].message}; {ADVICE}"
     problem = _unknown_version(session) or _missing_id(session, (leaf, first_kept))
     problem = problem or _doubled_id(planned, leaf, first_kept)
     if problem is not None:
@@ -102,7 +104,7 @@ def _unknown_version(session: Session) -> str | None:
 def _missing_id(session: Session, named: Sequence[Entry]) -> str | None:
     made = {w.entry_id for w in session.warnings if w.code == "missing_id"}
     entry = next((entry for entry in named if entry.id in made), None)
-    return None if entry is None else f"expected an id to refer to, found none on line {entry.line}; {TODO}"
+    return None if entry is None else f"expected an id to refer to, found none on line {entry.line}; {ADVICE}"
 
 
 def _doubled_id(planned: Planned, leaf: Entry, first_kept: Entry) -> str | None:

@@ -2,11 +2,15 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from compactor.branch import Branch
 from compactor.cli.terminal import one_line
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.wording import amount, shown_id
+
+if TYPE_CHECKING:
+    from compactor.tokens import ContextTokens
 
 WIDTH = 118
 """Columns where the output is no terminal."""
@@ -67,6 +71,16 @@ def leaf_text(branch: Branch) -> str:
 def named(entry: Entry) -> str:
     """An entry as it is called everywhere: its place and its id, both of which --leaf takes."""
     return f"#{entry.index} {short_id(entry.id)}"
+
+
+def size_text(size: "ContextTokens", counter: str) -> str:
+    """The size of the context, and where the figure comes from; `counter` made what is estimated of it."""
+    if not size.usage_tokens:
+        return f"about {amount(size.tokens, 'token')} (estimated with {counter})"
+    if not size.trailing_tokens:
+        return f"{amount(size.tokens, 'token')} (reported by the provider)"
+    parts = f"{size.usage_tokens:,} reported by the provider, about {size.trailing_tokens:,} since"
+    return f"about {amount(size.tokens, 'token')}: {parts} (estimated with {counter})"
 
 
 def files_text(paths: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from compactor.cli.columns import (
     screen_width,
     session_text,
     short_id,
+    size_text,
     warning_lines,
 )
 from compactor.cli.terminal import one_line
@@ -54,14 +55,8 @@ def context_text(context: Context, *, full: bool) -> str:
 
 
 def _size(context: Context) -> str:
-    """The size of the context, and where the figure comes from."""
-    size, messages = context.size, amount(len(context.messages), "message")
-    if not size.usage_tokens:
-        return f"{messages}, about {amount(size.tokens, 'token')} (estimated with {context.counter})"
-    if not size.trailing_tokens:
-        return f"{messages}, {amount(size.tokens, 'token')} (reported by the provider)"
-    parts = f"{size.usage_tokens:,} reported by the provider, about {size.trailing_tokens:,} since"
-    return f"{messages}, about {amount(size.tokens, 'token')}: {parts} (estimated with {context.counter})"
+    """How many messages, and their size."""
+    return f"{amount(len(context.messages), 'message')}, {size_text(context.size, context.counter)}"
 
 
 def _sum(messages: Sequence[ContextMessage]) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from compactor.cli.columns import files_text, labelled, leaf_text, named, session_text, warning_lines
+from compactor.cli.columns import files_text, labelled, leaf_text, named, session_text, size_text, warning_lines
 from compactor.cli.terminal import one_line
-from compactor.counter_error import counter_error
+from compactor.counter_error import CounterError
 from compactor.entries import SessionWarning
 from compactor.explain import Explanation
 from compactor.plan import CompactionPlan, Skip
@@ -16,8 +16,8 @@ from compactor.wording import amount
 Row = tuple[str, str]
 
 
-def plan_rows(planned: Planned) -> Iterator[Row]:
-    """Label and value of each row."""
+def plan_rows(planned: Planned, error: CounterError | None) -> Iterator[Row]:
+    """Label and value of each row; `error` tells how far off the counter is, if that is known."""
     session, plan = planned.session, planned.plan
     model = session_model(planned.branch)
     yield "session", session_text(session)
@@ -27,20 +27,10 @@ def plan_rows(planned: Planned) -> Iterator[Row]:
         yield "model", f"{model.provider}/{model.model_id}"
     if planned.branch.leaf is not None:
         yield "leaf", leaf_text(planned.branch)
-    yield "context", _context(planned)
+    yield "context", size_text(planned.context, planned.counter.name)
     yield "trigger", _trigger(planned)
     yield from [("plan", f"nothing: {plan.detail}")] if isinstance(plan, Skip) else _plan_rows(planned, plan)
-    yield from _counter_row(planned)
-
-
-def _context(planned: Planned) -> str:
-    context = planned.context
-    if not context.usage_tokens:
-        return f"about {amount(context.tokens, 'token')} (estimated with {planned.counter.name})"
-    if not context.trailing_tokens:
-        return f"{amount(context.tokens, 'token')} (reported by the provider)"
-    rest = f"about {context.trailing_tokens:,} since (estimated with {planned.counter.name})"
-    return f"about {amount(context.tokens, 'token')}: {context.usage_tokens:,} reported by the provider, {rest}"
+    yield "counter", _counter(planned, error)
 
 
 def _trigger(planned: Planned) -> str:
@@ -52,15 +42,14 @@ def _trigger(planned: Planned) -> str:
     return f"{verdict}: the threshold is {amount(threshold, 'token')} ({window})"
 
 
-def _counter_row(planned: Planned) -> Iterator[Row]:
+def _counter(planned: Planned, error: CounterError | None) -> str:
     """What the counter makes of the context by itself, and how it does where sizes were reported to judge it by."""
     total = sum(measure.tokens for measure in planned.measured.measures)
     text = f"{planned.counter.name}: about {amount(total, 'token')} in the messages of the context"
-    error = counter_error(planned.measured, planned.counter)
-    if error is not None:
-        half = "" if error.median is None else f", half of the steps less than {error.median:.0%} off"
-        text += f"; saw {error.ratio:.0%} of what the provider reported over {amount(error.steps, 'step')}{half}"
-    yield "counter", text
+    if error is None:
+        return text
+    half = "" if error.median is None else f", half of the steps less than {error.median:.0%} off"
+    return f"{text}; saw {error.ratio:.0%} of what the provider reported over {amount(error.steps, 'step')}{half}"
 
 
 def _plan_rows(planned: Planned, plan: CompactionPlan) -> Iterator[Row]:
@@ -81,6 +70,6 @@ def _plan_rows(planned: Planned, plan: CompactionPlan) -> Iterator[Row]:
 
 def plan_text(planned: Planned, explanation: Explanation, warnings: Sequence[SessionWarning]) -> str:
     """The whole report as plain text."""
-    lines = labelled(plan_rows(planned))
+    lines = labelled(plan_rows(planned, explanation.counter_error))
     lines += ["", "why", *(f"  - {one_line(reason.text)}" for reason in explanation.reasons)]
     return "\n".join([*lines, *warning_lines(told_warnings(planned, explanation, warnings))])

@@ -17,7 +17,8 @@ from compactor.views.plan import told_warnings
 def show_plan(planned: Planned, explanation: Explanation, warnings: Sequence[SessionWarning]) -> None:
     """Prints the report to the terminal; session text is shown as text, never as markup."""
     console = Console(highlight=False, markup=False, emoji=False)
-    console.print(_grid([(Text(label, style="bold"), one_line(value)) for label, value in plan_rows(planned)]))
+    rows = plan_rows(planned, explanation.counter_error)
+    console.print(_grid([(Text(label, style="bold"), one_line(value)) for label, value in rows]))
     console.print(Text("\nwhy", style="bold"))
     console.print(_grid([(Text(" -"), one_line(reason.text)) for reason in explanation.reasons]))
     told = told_warnings(planned, explanation, warnings)

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from compactor.cli.columns import short_id
+from compactor.cli.columns import short_id, warning_lines
 from compactor.cli.terminal import one_line
 from compactor.step_errors import WARM_UP_STEPS
 from compactor.views.tokens import CounterErrors, TokensView, context_source, largest
@@ -54,9 +54,7 @@ def tokens_text(view: TokensView, exact: dict[str, Any] | None, width: int) -> s
     lines += ["", *_sizes(view, width), "", *_errors(view, width)]
     chart = list(_chart(view, min(width, CHART_MAX_COLUMNS)))
     lines += ["", *chart] if chart else []
-    if view.warnings:
-        lines += ["", "warnings", *(f"  ! {one_line(w.message)} [{w.code}]" for w in view.warnings)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *warning_lines(view.warnings)])
 
 
 def _context(view: TokensView, exact: dict[str, Any] | None, width: int) -> Iterator[str]:

@@ -121,8 +121,9 @@ class LeftOut:
 
     def warnings(self) -> list[SessionWarning]:
         """One warning a kind, with the count and the first line."""
-        return [
-            SessionWarning(code=code, message=f"{what}: {count:,} left out, first on line {line}", line=line)
-            for (code, what), count in self.counts.items()
-            if (line := self.lines[code, what])
-        ]
+        told: list[SessionWarning] = []
+        for (code, what), count in self.counts.items():
+            line = self.lines[code, what]
+            text = f"{what}: {count:,} left out, first on line {line}"
+            told.append(SessionWarning(code=code, message=text, line=line))
+        return told

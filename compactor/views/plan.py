@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Sequence
 from typing import Any
 
-from compactor.counter_error import CounterError, counter_error
+from compactor.counter_error import CounterError
 from compactor.entries import Entry, Session, SessionWarning
 from compactor.explain import Explanation
 from compactor.js_text import utf16_len
@@ -48,7 +48,7 @@ def plan_json(planned: Planned, explanation: Explanation, warnings: Sequence[Ses
             "sources": {WIRE_NAMES[field]: source for field, source in planned.settings.sources.items()},
         },
         "counter": planned.counter.name,
-        "counterError": _error_json(counter_error(planned.measured, planned.counter)),
+        "counterError": _error_json(explanation.counter_error),
         "messageTokens": sum(m.tokens for m in measured.measures),
         "contextTokens": planned.context.tokens,
         "usageTokens": planned.context.usage_tokens,

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,16 +26,14 @@ from bench.compare_with_pi import commit, machine
 from fit_token_priors import Fitted, fitted, priors
 
 from compactor.branch import Branch, active_branch, find_leaf
-from compactor.calibration import Calibration, Priors, PriorsOf, calibrate
+from compactor.calibration import Calibration, calibrate
 from compactor.entries import Session
 from compactor.errors import CompactorError
-from compactor.least_squares import Prior
 from compactor.message_measure import context_size
 from compactor.messages import Usage
 from compactor.plan import CompactionPlan
 from compactor.planned import plan_branch
-from compactor.priors_file import ANY, family_of, model_name, priors_of
-from compactor.projection import ModelRef
+from compactor.priors_file import priors_in, priors_of
 from compactor.session_file import read_session
 from compactor.sessions_file import files_below
 from compactor.settings import CompactionSettings
@@ -104,8 +103,9 @@ def judged(case: Case, fits: Sequence[Fitted], count: Count, others: Sequence[Co
     """The errors of every counter on a session."""
     view = tokens_view(case.session, case.branch, case.calibration.counter, case.calibration, others)
     found = {name: errors_json(errors.whole) for name, errors in view.errors.items()}
-    apart = priors([fit for fit in fits if not same_session(fit.file, case.name)])
-    for name, start in (("calibrated, others' priors", of_table(apart)), ("calibrated, general priors", general)):
+    apart = [fit for fit in fits if not same_session(fit.file, case.name)]
+    for name, known in (("calibrated, others' priors", apart), ("calibrated, general priors", [])):
+        start = partial(priors_in, priors(known))
         pairs = [(p.tokens, p.step.growth_tokens) for p in calibrate(case.branch.entries, count, start).predicted]
         found[name] = errors_json(step_errors(pairs))
     return found
@@ -117,22 +117,6 @@ def same_session(one: str, other: str) -> bool:
         return True
     stems = [name.removeprefix("derived-").split("-")[1] for name in (one, other) if name.startswith("derived-")]
     return any(stem in one and stem in other for stem in stems)
-
-
-def of_table(table: Mapping[str, Mapping[str, Sequence[float]]]) -> PriorsOf:
-    """Priors from a table, chosen as the shipped ones are."""
-
-    def start(model: ModelRef) -> Priors:
-        chosen = next(key for key in (model_name(model), family_of(model), ANY) if key in table)
-        mean, deviation = tuple(table[chosen]["mean"]), tuple(table[chosen]["deviation"])
-        return Priors(name=chosen, weights=Prior(mean=mean, deviation=deviation))
-
-    return start
-
-
-def general(model: ModelRef) -> Priors:
-    """The general figures, whatever the model."""
-    return of_table(priors([]))(model)
 
 
 def tails(case: Case, counter_of: Callable[[Branch], Counter]) -> dict[str, Any] | None:
